@@ -4,12 +4,14 @@
 #include "base/lru_cache.h"
 #include "codegen/compiler.h"
 #include "compile/exact_key.h"
+#include "ir/name_of.h"
 #include "lowering/class_extents.h"
 #include "lowering/lower.h"
 #include "lowering/shape_class.h"
 #include "ops/one_element.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <functional>
@@ -125,6 +127,11 @@ std::vector<lowering::ExtentList> extent_lists(const ir::Graph& g, ir::NodeId n,
 std::string how_it_runs(const scalar::Program& p) {
   const std::string refusal = codegen::Compiler::refusal(p);
   return refusal.empty() ? "natively, as a whole" : "as a whole, interpreted: " + refusal;
+}
+
+/// Why the node has no native code for an input, or a captured value, of this type.
+std::string refusal_of_input(const ir::Graph& g, ir::NodeId n, std::size_t k, const ir::Type& t) {
+  return to_text(lowering::refusal_of(lowering::role_of(g, n, k) + " is", t));
 }
 
 /// The types of the bindings of a region's program, computed for the inputs of its class. The
@@ -274,18 +281,27 @@ class RegionCodeCache {
   }
 
   Lookup find(std::span<const Value> all) {
-    for (const Value& v : all)
-      if (!v.is_tensor()) return refused("a sequence or an optional is read in it");
+    for (std::size_t k = 0; k < all.size(); ++k)
+      if (!all[k].is_tensor())
+        return refused(refusal_of_input(*b_.graph, node_, k, b_.graph->value(outer_[k]).type));
     if (is_hopeless()) return {NativeSource::Answer{}, ""};
     const Fit fit = fit_of(all);
-    if (fit == Fit::none) return refused("an op's rule does not hold for these shapes");
+    if (fit.part == Fit::Part::none)
+      return refused("a rule does not hold for these shapes: " + fit.why_not);
     const lowering::ShapeClass c = lowering::classify(all, declared_, {}, lists_in(all));
-    if (fit == Fit::whole)
-      if (const auto entry = entry_for(c); entry->code) return bound(*entry, all);
+    std::string why_not = fit.why_not;
+    if (fit.part == Fit::Part::whole) {
+      const auto entry = entry_for(c);
+      if (entry->code) return bound(*entry, all);
+      why_not = entry->how;
+    } else {
+      why_not = "step by step: a branch that is not taken does not fit these shapes: " + why_not;
+    }
     // Extents and conditions computed inside may be known for exact shapes only.
     const lowering::ShapeClass exact = exact_class(all);
     if (is_worth_code(exact)) return bound(*entry_for(exact), all);
-    return {std::nullopt, "step by step: these very shapes have come only once"};
+    return {std::nullopt,
+            why_not + "; code for these very shapes would be made if they came again"};
   }
 
   static Lookup refused(std::string_view reason) {
@@ -340,7 +356,10 @@ class RegionCodeCache {
   /// The part of the node for which the ops' type rules hold with these inputs: the whole node, or
   /// all but branches that are not taken. Code for a class requires that they hold for the whole
   /// node. If they do not hold, the node runs step by step, and the error names the failing node.
-  enum class Fit { whole, taken_branches, none };
+  struct Fit {
+    enum class Part : std::uint8_t { whole, taken_branches, none } part = Part::whole;
+    std::string why_not = {};  ///< the rule that does not hold for the whole
+  };
 
   Fit fit_of(std::span<const Value> all) {
     return *fits_.get(exact_key(all, value_inputs()), [&] {
@@ -349,28 +368,30 @@ class RegionCodeCache {
         k.types[ir::index(outer_[i])] = ir::Type::of(all[i]);
       for (const lowering::ExtentList& list : lists_)
         k.values[static_cast<std::int32_t>(outer_[list.input])] = all[list.input].tensor();
-      if (rules_hold(k, nullptr)) return Fit::whole;
+      std::string why_not = broken_rule(k, nullptr);
+      if (why_not.empty()) return Fit{};
       if (!is_loop())
         k.values[static_cast<std::int32_t>(outer_[condition])] = all[condition].tensor();
-      return rules_hold(k, b_.lowering.evaluate) ? Fit::taken_branches : Fit::none;
+      const bool taken = broken_rule(k, b_.lowering.evaluate).empty();
+      return Fit{taken ? Fit::Part::taken_branches : Fit::Part::none, std::move(why_not)};
     });
   }
 
-  bool rules_hold(ir::TypeEnvironment k, const ir::Evaluator& evaluate) const {
+  /// The first rule that does not hold, as its error tells it; empty if all hold.
+  std::string broken_rule(ir::TypeEnvironment k, const ir::Evaluator& evaluate) const {
     try {
       ir::infer_node(*b_.graph, node_, k, evaluate);
     } catch (const Error& e) {
       if (e.blame() == Blame::internal || ends_run(e)) throw;
-      return false;
+      return e.what();
     }
-    return true;
+    return "";
   }
 
   std::shared_ptr<const Entry> entry_for(const lowering::ShapeClass& c) {
     return entries_.get(c.key, [&] {
       const auto lowered = lowering::lower_control(*b_.graph, node_, c, b_.lowering);
-      if (!lowered.program)
-        return refused_class(fmt::format("{}", fmt::join(lowered.reasons, "; ")));
+      if (!lowered.program) return refused_class(to_text(lowered.refusals));
       auto types = TypesOfRegion::make(lowered, c);
       if (!types) return refused_class("extents inside do not follow from those of its inputs");
       auto code = std::make_shared<RegionCode>();
@@ -419,6 +440,17 @@ std::vector<ir::Type> all_one_extent(std::vector<ir::Type> types) {
   return types;
 }
 
+/// Whether an `if` has programs for the classes in which its condition is known.
+bool each_branch_runs(const ir::Graph& g, ir::NodeId n, lowering::ShapeClass c,
+                      const lowering::LoweringOptions& options) {
+  if (!c.types[0].is_static() || element_count(c.types[0].static_shape()) != 1) return false;
+  return std::ranges::all_of(std::array{false, true}, [&](bool taken) {
+    c.values[0] = Tensor::from<bool>(c.types[0].static_shape(), {taken});
+    const auto lowered = lowering::lower_control(g, n, c, options);
+    return lowered.program && codegen::Compiler::refusal(*lowered.program).empty();
+  });
+}
+
 }  // namespace
 
 NativeSource native_source(const BuildContext& b, ir::NodeId n) {
@@ -433,23 +465,25 @@ std::string how_it_runs(const ir::Graph& g, ir::NodeId n,
   bool exact = true;
   for (const ValueId v : lowering::outer_values(g, n)) {
     const ir::Type& t = g.value(v).type;
-    if (!t.is_tensor()) return fmt::format("step by step: '{}' is {}", g.value(v).name, to_text(t));
+    if (!t.is_tensor()) return "step by step: " + refusal_of_input(g, n, declared.size(), t);
     if (!t.has_rank())
-      return fmt::format("as the rank of '{}' allows, which is not declared", g.value(v).name);
+      return fmt::format("as the rank of {} allows, which is not declared", ir::name_of(g, v));
     exact = exact && t.is_static();
     declared.push_back(t);
   }
   auto lists = extent_lists(g, n, lowering::outer_values(g, n));
-  const auto lowered = lowering::lower_control(g, n, lowering::class_of(declared, lists), options);
+  const auto c = lowering::class_of(declared, lists);
+  const auto lowered = lowering::lower_control(g, n, c, options);
   if (lowered.program) return how_it_runs(*lowered.program);
-  if (exact) return "step by step: " + fmt::format("{}", fmt::join(lowered.reasons, "; "));
+  if (!g.node(n).is_loop() && each_branch_runs(g, n, c, options))
+    return "natively, as a whole, each branch on its own, for shapes that come again";
+  if (exact) return "step by step: " + to_text(lowered.refusals);
   // Extents that broadcast, or that a state must keep, are equal in most runs: try that.
   for (lowering::ExtentList& list : lists) list.declared = all_one(list.declared);
   const auto agreeing = lowering::lower_control(
       g, n, lowering::class_of(all_one_extent(declared), lists), options);
   if (!agreeing.program)
-    return "step by step, for shapes as declared: " +
-           fmt::format("{}", fmt::join(lowered.reasons, "; "));
+    return "step by step, for shapes as declared: " + to_text(lowered.refusals);
   return how_it_runs(*agreeing.program) + ", where extents that are not declared agree";
 }
 

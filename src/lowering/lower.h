@@ -2,6 +2,7 @@
 #include "ir/infer.h"
 #include "kernels/kernel.h"
 #include "lowering/group.h"
+#include "lowering/refusals.h"
 #include "lowering/shape_class.h"
 #include "scalar/loop_binding.h"
 #include "scalar/program.h"
@@ -63,8 +64,8 @@ struct LoweredRegion {
   /// Parameters: the first trip to run, the end of the trips to run, the trip count if it is known
   /// before the loop (else 0), the budget of trips, `sizes`. An `if` reads the budget only, and has
   /// no sizes.
-  std::shared_ptr<const scalar::Program> program;  ///< null: see `reasons`
-  std::vector<std::string> reasons;  ///< why there is no program and the node runs step by step
+  std::shared_ptr<const scalar::Program> program;  ///< null: see `refusals`
+  std::vector<Refusal> refusals;  ///< why there is no program and the node runs step by step
   /// The role of a buffer of the program; extents of types are numbers, symbols of the class,
   /// `trips_with_room`, and names of `sizes`.
   struct Binding {

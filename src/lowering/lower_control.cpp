@@ -316,7 +316,8 @@ std::vector<ValueId> outer_values(const ir::Graph& g, ir::NodeId n) {
 LoweredRegion lower_control(const ir::Graph& g, ir::NodeId n, const ShapeClass& c,
                             const LoweringOptions& options) {
   const RegionTree tree(g, n, c, options);
-  if (!tree.reasons().empty()) return {nullptr, tree.reasons(), {}, {}, {}};
+  if (auto refusals = tree.refusals(); !refusals.empty())
+    return {nullptr, std::move(refusals), {}, {}, {}};
   const StoragePlan plan(tree);
   if (options.verify) verify_storage(tree, plan);
   return ControlLowering(tree, plan).run();

@@ -13,15 +13,13 @@ using ir::LoopParts;
 using ir::NodeId;
 using ir::ValueId;
 
-void RegionTree::add_reason(std::string reason) {
-  if (std::ranges::count(reasons_, reason) == 0) reasons_.push_back(std::move(reason));
-}
-
 /// Refuses a value that is not known to have one element, because programs read that element.
 void RegionTree::check_element(ValueId v, const char* what) {
   if (g_.constant(v) == nullptr && type(v).is_tensor() && !is_one_element(v))
-    refuse("{} ('{}') is {}, which is not known to be one element", what, g_.value(v).name,
-           to_text(type(v)));
+    refuse(v,
+           fmt::format("{} ({}) is {}, which is not known to be one element", what, named(v),
+                       shown_type(v)),
+           "declare its shape");
 }
 
 /// Whether a stack has the same type without trips as with some (docs/loops.md, rule 3): its rank
@@ -52,10 +50,11 @@ void RegionTree::check_rules_of_empty(NodeId loop, const Late& before) {
     if (!before.nodes.contains(n))
       for (const ir::Integer& i : conditions)
         if (std::ranges::any_of(names_in(i), is_late))
-          return refuse(
-              "{} may make no trip, and a stack's shape then depends on whether {} would "
-              "accept its operands",
-              ir::where(g_, loop), ir::where(g_, n));
+          return refuse(loop,
+                        fmt::format("{} may make no trip, and what it stacks then depends on "
+                                    "whether {} would accept its operands",
+                                    ir::where(g_, loop), ir::where(g_, n)),
+                        "declare extents");
 }
 
 RegionTree::Late RegionTree::late() const {
@@ -80,7 +79,10 @@ void RegionTree::check_values(NodeId n) {
     const auto* reading = ops::meaning_as<ops::ReadingView>(*node.op);
     if (reading != nullptr && among(reading->reads, k)) continue;
     if (among(node.op->program_values, k) || !(follows_from_extents(v) || extents_found(n)))
-      refuse("{} depends on the value of an input", ir::where(g_, n));
+      refuse_itself(
+          n,
+          fmt::format("{} needs {} before the run, and data decide it", ir::where(g_, n), named(v)),
+          "compute it from shapes, constants or the trip");
   }
 }
 
@@ -115,13 +117,18 @@ void RegionTree::check_rule(NodeId n) {
     return;
   if (!conditions ||
       !std::ranges::all_of(*conditions, [&](const ir::Integer& i) { return can_express(i, has); }))
-    return refuse("whether {} accepts its operands depends on extents that become known inside",
-                  ir::where(g_, n));
+    return refuse(
+        n,
+        fmt::format("whether {} accepts its operands depends on extents that become known inside",
+                    ir::where(g_, n)),
+        "extents that are known before would do");
   for (const ir::Integer& i : *conditions) {
     if (k_.trips.never_negative(i) || can_express(i, in_class)) continue;
     if (depends_on_measures(i))
-      return refuse("whether {} accepts its operands depends on the trip or on data",
-                    ir::where(g_, n));
+      return refuse(n,
+                    fmt::format("whether {} accepts its operands depends on the trip or on data",
+                                ir::where(g_, n)),
+                    "extents that agree in each trip would do");
     conditions_inside_[n].push_back(i);
   }
 }
@@ -153,9 +160,7 @@ bool RegionTree::follows_from_extents(ValueId v) const {
 }
 
 void RegionTree::check_type(ValueId v) {
-  const ir::Type& t = type(v);
-  if (!t.is_tensor() || !t.has_rank() || t.dtype() == DType::string || t.dtype() == DType::c128)
-    refuse("'{}' is {}", g_.value(v).name, to_text(t));
+  if (!is_native(type(v))) refuse_type(v);
 }
 
 void RegionTree::check_extents(ValueId v) {
@@ -165,8 +170,7 @@ void RegionTree::check_extents(ValueId v) {
     if (extent_known(e)) {
       if (e.symbolic() && !e.symbol.is_name()) expressions_.insert(e.symbol);
     } else if (const ir::Extent bound = bounds_.most(e); !bound.known_or_symbolic()) {
-      return refuse("the extents of '{}' ({}) are not known before the loop", g_.value(v).name,
-                    to_text(t));
+      return refuse_extents(v);
     }
   }
   check_size(v);
@@ -178,8 +182,8 @@ void RegionTree::check_size(ValueId v) {
   auto bytes = static_cast<std::int64_t>(byte_size(t.dtype()));
   for (const ir::Extent& e : t.extents())
     if (__builtin_mul_overflow(bytes, e.known() ? e.value : 1, &bytes))
-      return refuse("the size of '{}' ({}) does not fit into 64 bits", g_.value(v).name,
-                    to_text(t));
+      return refuse(
+          v, fmt::format("the size of {} ({}) does not fit into 64 bits", named(v), to_text(t)));
 }
 
 // What the rules of ops require.

@@ -24,7 +24,7 @@ RegionTree::RegionTree(const ir::Graph& g, NodeId top, const ShapeClass& c,
                        const LoweringOptions& options)
     : g_(g), top_(top), class_(c), options_(options) {
   infer();
-  if (!reasons_.empty()) return;
+  if (!refused_.empty()) return;
   for (const ValueId v : captures_) check_type(v);
   const ir::Node& node = g_.node(top_);
   note_measures(top_);
@@ -33,7 +33,7 @@ RegionTree::RegionTree(const ir::Graph& g, NodeId top, const ShapeClass& c,
   for (const RegionId r : regions(top_)) visit(r, std::nullopt);
   if (node.is_loop()) visit_items();
   if (!node.is_loop()) visit_top_if();
-  if (reasons_.empty()) prepare_kernels();
+  if (refused_.empty()) prepare_kernels();
 }
 
 // Facts that follow from the class.
@@ -52,7 +52,7 @@ void RegionTree::infer() {
   } catch (const Error& e) {
     // The node runs step by step then, which reports the error again, with its trip.
     if (e.blame() == Blame::internal || ends_run(e)) throw;
-    refuse("{}", e.what());
+    refuse_all(e.what());
   }
   find_names();
 }
@@ -239,13 +239,27 @@ void RegionTree::visit_group(const Group& group, Position at) {
   for (const ValueId v : node.inputs)
     if (ops::reads_buffers(*node.op) && v != ValueId::none && type(v).is_tensor() &&
         type(v).has_rank() && !extents_known(v) && (kernel || !begins_with_buffer(v)))
-      refuse("{} needs the extents of '{}' before it runs", ir::where(g_, first), g_.value(v).name);
+      refuse(first,
+             fmt::format("{} needs the extents of {}, which become known inside",
+                         ir::where(g_, first), named(v)),
+             "extents that are known before would do");
 }
 
 void RegionTree::visit_kernel(NodeId n, Position at) {
   if (ops::meaning_as<ops::SizedKernelMeaning>(*g_.node(n).op) != nullptr)
     return kernels_.push_back({n, at, nullptr, {}});
-  refuse("{} makes values whose sizes are not known before it runs", ir::where(g_, n));
+  const auto is_wrong = [&](ValueId v) {
+    return v != ValueId::none && !has_native_elements(type(v));
+  };
+  const ir::Node& node = g_.node(n);
+  if (std::ranges::any_of(node.outputs, is_wrong)) return;  // refused with the rest of its results
+  if (const auto v = std::ranges::find_if(node.inputs, is_wrong); v != node.inputs.end()) {
+    Refusal r = refusal_of(fmt::format("{} reads {}, which is", ir::where(g_, n), named(*v)),
+                           type(*v));
+    return refuse(n, std::move(r.why), std::move(r.help));
+  }
+  refuse_itself(n, fmt::format("{} makes values whose sizes data decide", ir::where(g_, n)),
+                "a form of fixed size, such as a mask, would do");
 }
 
 void RegionTree::prepare_kernels() {
@@ -253,8 +267,9 @@ void RegionTree::prepare_kernels() {
     const ir::Node& node = g_.node(k.node);
     for (const ValueId v : node.outputs)
       if (v != ValueId::none && !extents_known(v))
-        refuse("the extents of '{}' ({}) are not known before the loop", g_.value(v).name,
-               to_text(type(v)));
+        refuse(v,
+               fmt::format("{} {}, whose extents become known inside", described(v), shown_type(v)),
+               "extents that are known before would do");
     std::vector<ir::Type> inputs;
     for (const ValueId v : node.inputs) inputs.push_back(v == ValueId::none ? ir::Type() : type(v));
     k.content = options_.fast_kernels ? "fast" : "reference";
@@ -392,19 +407,24 @@ void RegionTree::visit_loop(NodeId n) {
 
 void RegionTree::visit_state(NodeId n, const LoopParts& parts, std::size_t s) {
   const ValueId state = g_.region(parts.body).params[2 + s];
-  const ir::Type &t = type(state), &first = type(g_.node(n).inputs[parts.states_at() + s]),
-                 &next = type(g_.region(parts.body).results[1 + s]);
+  const ValueId initial = g_.node(n).inputs[parts.states_at() + s];
+  const ValueId following = g_.region(parts.body).results[1 + s];
+  const ir::Type &t = type(state), &first = type(initial), &next = type(following);
   const auto keeps_rank = [&](const ir::Type& o) {
     return o.is_tensor() && o.has_rank() && o.dtype() == t.dtype() && o.rank() == t.rank();
   };
-  if (!t.is_tensor() || !t.has_rank()) return;  // refused where the body reads it
-  if (!keeps_rank(first) || !keeps_rank(next))
-    return refuse("state '{}' changes its rank", g_.value(state).name);
+  if (!is_native(t) && !is_native(first)) return;  // refused where the body reads it
+  if (!is_native(t) || !keeps_rank(first) || !keeps_rank(next))
+    return refuse(state,
+                  fmt::format("state {} begins as {} and becomes {}", named(state),
+                              shown_type(initial), shown_type(following)),
+                  "keep its rank");
   for (std::int64_t a = 0; a < t.rank(); ++a)
     if ((!(t.extent(a) == first.extent(a)) || !(t.extent(a) == next.extent(a))) &&
         !visit_changing_extent(n, parts, s, a))
-      return refuse("state '{}' begins as {} and becomes {}, and nothing bounds it",
-                    g_.value(state).name, to_text(first), to_text(next));
+      return refuse(state,
+                    fmt::format("nothing bounds how state {} grows along axis {}", named(state), a),
+                    "append as much in each trip, or keep its shape");
   check_extents(state);
 }
 
@@ -485,28 +505,34 @@ void RegionTree::visit_stack(NodeId n, const LoopParts& parts, std::size_t k,
   if (stack != ValueId::none) check_type(stack);
   if (extents_known(item)) check_extents(item);
   else if (n != top_)
-    refuse("the extents of item '{}' ({}) are not known before the loop", g_.value(item).name,
-           to_text(type(item)));
+    refuse(item,
+           fmt::format("item {} is {}, not the same in each trip", named(item), shown_type(item)),
+           "stack items of one shape");
   if (n == top_ || stack == ValueId::none || !type(stack).has_rank()) return;
   if (without_trips != nullptr && !empty_stack_known(parts, k, *without_trips))
-    refuse("{} may make no trip, and output '{}' may then have another shape", ir::where(g_, n),
-           g_.value(stack).name);
+    refuse(n,
+           fmt::format("{} may make no trip, and output {} may then have another shape",
+                       ir::where(g_, n), named(stack)),
+           "declare the shape of its items");
   const ir::Extent trips = most_trips(n);
   const std::int64_t axis = parts.axis_out[k] + (parts.axis_out[k] < 0 ? type(stack).rank() : 0);
   const ir::Extent& extent = type(stack).extent(axis);
   const bool bounded = bounds_.most(extent).known_or_symbolic();
   if (extent_known(extent) || bounded) {
     if (!trip_count_known(n) && parts.has_extent(k) && parts.reverse_out[k] != 0)
-      refuse("output '{}' is stacked backwards, has a length, and its loop may end before",
-             g_.value(stack).name);
+      refuse(stack, fmt::format(
+                        "output {} is stacked backwards, has a length, and its loop may end before",
+                        named(stack)));
     return check_size(stack);
   }
   ir::Extent bound = trips;
   if (!bound.known_or_symbolic() || !trip_count_known(n))
     if (const ir::Extent size = given_size(); size.symbolic()) bound = size;
   if (parts.has_extent(k) || !bound.known_or_symbolic())
-    return refuse("nothing bounds the length of output '{}' before {} runs", g_.value(stack).name,
-                  ir::where(g_, n));
+    return refuse(
+        n,
+        fmt::format("nothing bounds the length of output {} of {}", named(stack), ir::where(g_, n)),
+        "give M besides the condition");
   bounds_.add(extent.symbol, bound);
   check_size(stack);
 }
@@ -516,7 +542,8 @@ void RegionTree::visit_top_if() {
   std::size_t nodes = 0;
   for (const auto& [r, region] : regions_)
     for (const Group& group : region.groups) nodes += group.nodes.size();
-  if (nodes > most_nodes_of_if) refuse("it has more than {} nodes", most_nodes_of_if);
+  if (nodes > most_nodes_of_if)
+    refuse_all(fmt::format("it has more than {} nodes", most_nodes_of_if));
 }
 
 void RegionTree::visit_if(NodeId n) {
@@ -525,10 +552,12 @@ void RegionTree::visit_if(NodeId n) {
   for (std::size_t j = 0; j < node.outputs.size(); ++j) {
     if (node.outputs[j] == ValueId::none) continue;
     if (!visit_result(n, j))
-      return refuse("the branches of {} give output '{}' as {} and {}", ir::where(g_, n),
-                    g_.value(node.outputs[j]).name,
-                    to_text(type(g_.region(node.regions[0]).results[j])),
-                    to_text(type(g_.region(node.regions[1]).results[j])));
+      return refuse(
+          n,
+          fmt::format("the branches of {} give output {} as {} and {}", ir::where(g_, n),
+                      named(node.outputs[j]), shown_type(g_.region(node.regions[0]).results[j]),
+                      shown_type(g_.region(node.regions[1]).results[j])),
+          "give both one rank, and extents with bounds");
     check_extents(node.outputs[j]);
   }
 }

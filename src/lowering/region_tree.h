@@ -1,10 +1,12 @@
 #pragma once
 #include "base/error.h"
 #include "ir/infer.h"
+#include "ir/name_of.h"
 #include "kernels/kernel.h"
 #include "lowering/extent_bounds.h"
 #include "lowering/group.h"
 #include "lowering/lower.h"
+#include "lowering/refusals.h"
 #include "lowering/shape_class.h"
 
 #include <map>
@@ -31,7 +33,7 @@ struct Read {
 };
 
 /// A loop or an `if` with all nested regions, analysed for one shape class: types, groups in order,
-/// the producer and the readers of each value, and all reasons why the node has no program.
+/// the producer and the readers of each value, and what keeps the node from having a program.
 class RegionTree {
  public:
   /// `c`: the shape class of `outer_values(g, top)`.
@@ -62,8 +64,8 @@ class RegionTree {
     std::string content = {};  ///< what the kernel was made of besides op and attributes
   };
   const std::vector<KernelNode>& kernels() const { return kernels_; }
-  /// Why the tree cannot be lowered, without duplicates; empty if it can.
-  const std::vector<std::string>& reasons() const { return reasons_; }
+  /// What keeps the tree from being lowered, each cause once; empty if it can be.
+  std::vector<Refusal> refusals() const;
 
   /// The integers that must not be negative when a node runs: the conditions of its rule that
   /// depend on extents that become known only inside the tree.
@@ -141,11 +143,28 @@ class RegionTree {
     std::set<ir::Symbol> extents;
     std::set<ir::NodeId> nodes;
   };
+  /// A node, or else a value, or else the whole tree, that cannot be lowered. Often another one is
+  /// the cause.
+  struct Refused {
+    ir::NodeId node = ir::NodeId::none;
+    ir::ValueId value = ir::ValueId::none;
+    Refusal what = {};
+    bool own = false;  ///< of a node: whatever its operands are
+    bool is_of_all() const { return node == ir::NodeId::none && value == ir::ValueId::none; }
+  };
   const RegionInfo& info(ir::RegionId r) const { return regions_.at(r); }
-  template <class... Args> void refuse(fmt::format_string<Args...> text, Args&&... args) {
-    add_reason(fmt::format(text, std::forward<Args>(args)...));
-  }
-  void add_reason(std::string);
+  void refuse(ir::NodeId, std::string why, std::string help = "");
+  void refuse(ir::ValueId, std::string why, std::string help = "");
+  void refuse_itself(ir::NodeId, std::string why, std::string help);
+  void refuse_all(std::string why);
+  void refuse_type(ir::ValueId);
+  void refuse_extents(ir::ValueId);
+  class Causes;
+  bool is_known_in_time(ir::ValueId) const;
+  bool is_inside(ir::ValueId) const;
+  std::string shown_type(ir::ValueId) const;
+  std::string described(ir::ValueId) const;
+  std::string named(ir::ValueId v) const { return ir::name_of(g_, v); }
   void infer();
   void find_names();
   void set_known_values(ir::ValueId, std::size_t k);
@@ -206,7 +225,7 @@ class RegionTree {
   std::vector<GivenSize> sizes_;
   std::set<ir::NodeId> finding_;  ///< nodes whose extents the program finds from values
   std::map<std::size_t, ir::Type> item_types_;  ///< by stack of the top loop, if sizes are given
-  std::vector<std::string> reasons_;
+  std::vector<Refused> refused_;
   std::int32_t moment_ = 0;
 };
 

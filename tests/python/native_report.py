@@ -17,14 +17,14 @@ def note(models, executions):
         if execution.startswith("natively, as a whole"):
             native[models] += 1
         else:
-            reasons.setdefault(models, Counter()).update(in_general(execution))
+            reasons.setdefault(models, Counter())[in_general(execution)] += 1
 
 
 def in_general(execution):
-    """The set of reasons, without the names and types of the model."""
+    """The reason, without the names and types of the model, and without what would help."""
     words = re.sub(r"'[^']*'( \([^()]*\))?", "X", execution)
     words = re.sub(r"\b\w+\[[^\]]*\]|\$[\w.]+", "T", words)
-    return {reason.split(": ")[-1] for reason in re.sub(r"X(, X| and X)+", "X", words).split("; ")}
+    return words.split("; ")[0].split(": ")[-1]
 
 
 def summary():

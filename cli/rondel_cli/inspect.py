@@ -6,7 +6,7 @@ import sys
 import rondel
 
 from .feeds import add_input_option, read_feeds
-from .table import add_model_options, port_text, render, session_options
+from .table import add_model_options, coloured, port_text, render, session_options
 
 
 def add_to(commands):
@@ -25,7 +25,7 @@ def add_to(commands):
     add_input_option(parser, "; with inputs the model is run once, to show how its loops and ifs ran")
     parser.add_argument("--ir", action="store_true", help="print the graph as imported, as text")
     parser.add_argument("--compiled", action="store_true", help="with --ir: as compiled rather than as imported")
-    parser.add_argument("--passes", action="store_true", help="list the passes as they ran: time, and what changed")
+    parser.add_argument("--passes", action="store_true", help="list the passes as they ran: time, what changed, and for each loop what was done and why no more")
     parser.add_argument("--after", metavar="PASS", help="print the graph after each run of PASS that changed it, as text")
     parser.set_defaults(act=act)
 
@@ -73,11 +73,31 @@ def _print_passes(options):
         ]
         header = ("pipeline", "round", "pass", "changed", "nodes", "ms")
         print(render(header, rows, right=("round", "nodes", "ms")))
+        _print_remarks(runs)
     with_text = [r for r in runs if r.text]
     for r in [r for r in with_text if r.changed] or with_text[:1]:
         print(f"// after {r.pipeline}/{r.name}, round {r.round}: {'changed' if r.changed else 'nothing changed'}")
         print(r.text, end="")
     return 0
+
+
+def _print_remarks(runs):
+    """For each loop, what each pass did to it and why it did no more: the reason of its last run holds."""
+    loops = {}  # loop -> pass -> [(done, text)]
+    for run in runs:
+        for of_pass in loops.values():
+            if run.name in of_pass:
+                of_pass[run.name] = [said for said in of_pass[run.name] if said[0]]
+        for loop, done, text in run.remarks:
+            said = loops.setdefault(loop, {}).setdefault(run.name, [])
+            if (done, text) not in said:
+                said.append((done, text))
+    width = max((len(name) for of_pass in loops.values() for name in of_pass), default=0)
+    for loop, of_pass in loops.items():
+        print(f"\nloop {loop}")
+        for name, said in of_pass.items():
+            for done, text in said:
+                print(f"  {name:{width}}  {text if done else coloured(text, 2)}")
 
 
 def _print_loop(loop):

@@ -223,6 +223,13 @@ struct RONDEL_API ModelReport {
 RONDEL_API ModelReport inspect(const std::filesystem::path& model, const SessionOptions& = {});
 RONDEL_API ModelReport inspect(std::span<const std::byte> model, const SessionOptions& = {});
 
+/// What a pass did to a loop, or why it left something as it is, in the model's own names.
+struct PassRemark {
+  std::string loop;  ///< "node 'decode' (Loop)"
+  bool done = false;
+  std::string text;  ///< "state 'i' is left out: it follows from the trip index"
+};
+
 /// One run of one pass over a model's graph.
 struct PassRun {
   std::string pipeline, pass;  ///< "canonicalize", "fold_constants"
@@ -232,6 +239,8 @@ struct PassRun {
   double seconds = 0;
   std::size_t nodes = 0;  ///< in the graph after the pass, at any depth
   std::string text;       ///< the graph after the pass, if requested
+  /// By loop: all that was done to it and, last, the first reason why no more was.
+  std::vector<PassRemark> remarks;
 };
 
 /// Compiles a model's graph and reports what each pass did, in order. `after`: a pass, by name or

@@ -103,9 +103,13 @@ nb::list pass_runs(const auto& model, const SessionOptions& o, const std::string
     runs = trace_passes(model, o, after);
   }
   nb::list out;
-  for (const PassRun& r : runs)
+  for (const PassRun& r : runs) {
+    nb::list remarks;
+    for (const PassRemark& m : r.remarks)
+      remarks.append(nb::make_tuple(text(m.loop), m.done, text(m.text)));
     out.append(nb::make_tuple(r.pipeline, r.pass, r.doc, r.round, r.changed, r.seconds, r.nodes,
-                              text(r.text)));
+                              text(r.text), remarks));
+  }
   return out;
 }
 

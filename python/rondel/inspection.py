@@ -41,6 +41,7 @@ class PassRun(NamedTuple):
     seconds: float
     nodes: int  # in the graph after the pass, at any depth
     text: str  # the graph after the pass, if requested; else empty
+    remarks: list[tuple[str, bool, str]]  # (loop, whether it was done, what was done or why not), by loop
 
 
 def trace_passes(model, sess_options=None, after="") -> list[PassRun]:

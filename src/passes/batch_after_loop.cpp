@@ -37,12 +37,16 @@ bool is_view(const Node& n) { return ops::meaning_as<ops::ViewMeaning>(*n.op) !=
 /// Moves products out of one loop.
 class AfterLoop {
  public:
-  AfterLoop(Graph& g, NodeId n)
-      : g_(g), n_(n), loop_(g, n), types_(types_in(g, n)), behind_(g, g.node(n).region) {}
+  AfterLoop(Graph& g, NodeId n, Remarks* remarks)
+      : g_(g), n_(n), loop_(g, n), types_(types_in(g, n)), behind_(g, g.node(n).region),
+        remarks_(remarks, g, n) {}
 
   bool run() {
     bool changed = false;
-    while (run_once()) changed = true;
+    while (run_once()) {
+      changed = true;
+      remarks_.try_again();
+    }
     return changed;
   }
 
@@ -61,14 +65,28 @@ class AfterLoop {
     bool changed = false;
     find_late();
     for (const NodeId n : std::vector<NodeId>(body().nodes.begin(), body().nodes.end())) {
-      if (g_.is_erased(n) || !late_.contains(n) ||
-          !multiplies_by_weights(g_, g_.node(n), types_, [&](ValueId v) { return differs(v); }))
+      if (g_.is_erased(n) || !is_worth_it(n)) continue;
+      if (!move(led_to_by(n, true)) && !move(led_to_by(n, false))) {
+        leave(n, "its operands of all trips could take too much memory, or not fit together");
         continue;
-      if (!move(led_to_by(n, true)) && !move(led_to_by(n, false))) continue;
+      }
       changed = true;
       find_late();
     }
     return changed;
+  }
+
+  bool is_worth_it(NodeId n) {
+    const Product product = product_of(g_, g_.node(n), types_,
+                                       [&](ValueId v) { return differs(v); });
+    if (product == Product::none || product == Product::constant) return false;
+    if (!late_.contains(n)) return leave(n, "the loop does more with its result than to stack it");
+    return product == Product::by_weights || leave(n, why_not(product));
+  }
+  /// Returns false.
+  bool leave(NodeId n, const char* why) {
+    remarks_.left([&] { return fmt::format("{} stays: {}", ir::where(g_, n), why); });
+    return false;
   }
 
   // The nodes that may be computed after the last trip.
@@ -238,6 +256,10 @@ class AfterLoop {
         while (parts().stacks > stacks) loop_.remove_stack(parts().stacks - 1);
         return false;
       }
+    for (const NodeId n : group.nodes)
+      remarks_.done([&] {
+        return fmt::format("{} is computed for all trips after the loop", ir::where(g_, n));
+      });
     for (auto k = group.stacks.rbegin(); k != group.stacks.rend(); ++k)
       replace_stack(*k, batches.at(loop_.item(*k)).value);
     erase_unread(g_, parts().body);
@@ -282,16 +304,17 @@ class AfterLoop {
   const ir::TypeEnvironment types_;
   ir::Builder behind_;
   std::unordered_map<NodeId, bool> late_;  ///< whether the stacks that they lead to are reversed
+  LoopRemarks remarks_;
 };
 
 }  // namespace
 
-bool batch_after_loop(Graph& g) {
+bool batch_after_loop(Graph& g, Remarks* remarks) {
   bool changed = false;
   for (const NodeId n : loops_inside_out(g)) {
     check_cancellation();
     if (g.node(n).loop().stacks > 0 && is_known_before(g, n))
-      changed = AfterLoop(g, n).run() || changed;
+      changed = AfterLoop(g, n, remarks).run() || changed;
   }
   return changed;
 }

@@ -1,5 +1,5 @@
 #pragma once
-#include "ir/graph.h"
+#include "passes/remarks.h"
 
 namespace rondel::passes {
 
@@ -21,6 +21,6 @@ namespace rondel::passes {
 ///  - The loop is in no other loop, unless its extents and those of its stacks are numbers.
 /// The number of trips need not be known. Results have the same bits: a product adds in the same
 /// order for one row and for many.
-bool batch_after_loop(ir::Graph&);
+bool batch_after_loop(ir::Graph&, Remarks* = nullptr);
 
 }  // namespace rondel::passes

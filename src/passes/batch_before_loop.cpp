@@ -3,6 +3,7 @@
 #include "base/axis.h"
 #include "base/cancellation.h"
 #include "ir/loop_editor.h"
+#include "ir/name_of.h"
 #include "ops/batching.h"
 #include "passes/batched_trips.h"
 #include "passes/loop_body.h"
@@ -27,9 +28,9 @@ constexpr double most_bytes = 64 << 20;
 /// Moves products out of one loop.
 class BeforeLoop {
  public:
-  BeforeLoop(Graph& g, NodeId n)
+  BeforeLoop(Graph& g, NodeId n, Remarks* remarks)
       : g_(g), n_(n), loop_(g, n), types_(types_in(g, n)), outside_(g, g.node(n).region),
-        copy_(std::in_place, g, g) {
+        copy_(std::in_place, g, g), remarks_(remarks, g, n) {
     outside_.insert_before(n);
   }
 
@@ -99,9 +100,21 @@ class BeforeLoop {
 
   bool is_worth_it(NodeId n) {
     const Node& node = g_.node(n);
-    return multiplies_by_weights(g_, node, types_,
-                                 [&](ValueId v) { return source(v) != ValueId::none; }) &&
-           g_.is_read(node.outputs[0]) && source(node.outputs[0]) != ValueId::none;
+    const Product product = product_of(g_, node, types_,
+                                       [&](ValueId v) { return source(v) != ValueId::none; });
+    if (product == Product::none || !g_.is_read(node.outputs[0])) return false;
+    if (product == Product::by_weights && source(node.outputs[0]) != ValueId::none) return true;
+    remarks_.left([&] { return ir::where(g_, n) + " stays: " + why_stays(node, product); });
+    return false;
+  }
+  std::string why_stays(const Node& node, Product product) {
+    for (const ValueId v : node.inputs)
+      if (v != ValueId::none && !is_outside(v) && g_.constant(v) == nullptr &&
+          source(v) == ValueId::none)
+        return fmt::format("{} does not follow from what the loop scans", ir::name_of(g_, v));
+    if (product != Product::by_weights && product != Product::constant) return why_not(product);
+    return product == Product::constant ? "the loop does not change it"
+                                        : "its results of all trips could take too much memory";
   }
 
   /// Whether the values of all trips take little memory, in all or beside the scan.
@@ -129,11 +142,15 @@ class BeforeLoop {
     outside_.source(g_.node(n).source);
     const ValueId all = stack_of(v);
     if (all == ValueId::none) {
+      remarks_.left([&] { return ir::where(g_, n) + " stays: no call computes it for all trips"; });
       erase_nodes_since(g_, before);
       copy_.emplace(g_, g_);  // constants that were copied are erased, too
       return false;
     }
     const ValueId from = source(v);
+    remarks_.done([&] {
+      return fmt::format("{} is computed for all trips before the loop", ir::where(g_, n));
+    });
     complete_type(g_, all, g_.value(v).type, extent_of_scan(scan_of(from)));
     const bool reverse = parts().reverse_in[scan_of(from)] != 0;
     const ValueId one = loop_.add_scan(all, 0, reverse, g_.value(v).type, g_.value(v).name);
@@ -183,16 +200,17 @@ class BeforeLoop {
   std::optional<ir::Cloner> copy_;
   std::unordered_map<ValueId, ValueId> source_;
   std::vector<ValueId> sources_;  ///< elements that products were made of, and their elements
+  LoopRemarks remarks_;
 };
 
 }  // namespace
 
-bool batch_before_loop(Graph& g) {
+bool batch_before_loop(Graph& g, Remarks* remarks) {
   bool changed = false;
   for (const NodeId n : loops_inside_out(g)) {
     check_cancellation();
     if (BeforeLoop::is_ended_by_scans(g.node(n).loop()) && is_known_before(g, n))
-      changed = BeforeLoop(g, n).run() || changed;
+      changed = BeforeLoop(g, n, remarks).run() || changed;
   }
   return changed;
 }

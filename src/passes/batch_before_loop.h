@@ -1,5 +1,5 @@
 #pragma once
-#include "ir/graph.h"
+#include "passes/remarks.h"
 
 namespace rondel::passes {
 
@@ -13,6 +13,6 @@ namespace rondel::passes {
 ///    `most_growth` times the elements of the scan.
 ///  - The loop is in no other loop, unless its extents are numbers: no extent becomes known late.
 /// Results have the same bits: a product adds in the same order for one row and for many.
-bool batch_before_loop(ir::Graph&);
+bool batch_before_loop(ir::Graph&, Remarks* = nullptr);
 
 }  // namespace rondel::passes

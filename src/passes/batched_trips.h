@@ -28,12 +28,16 @@ struct TensorSize {
 /// Whether the loop is in no other loop, or has inputs whose extents are all numbers.
 bool is_known_before(const ir::Graph&, ir::NodeId loop);
 
-/// Whether a node of the body is costly and multiplies one value that differs from trip to trip by
-/// weights: by a tensor of 256 elements or more that does not. Weights that would be read once for
-/// each trip all the same do not count: those that a matrix multiplies from the right. `types`: of
-/// the body.
-bool multiplies_by_weights(const ir::Graph&, const ir::Node&, const ir::TypeEnvironment& types,
-                           const std::function<bool(ir::ValueId)>& differs);
+/// What a node of the body multiplies. `by_weights`: it is costly and multiplies one value that
+/// differs from trip to trip by weights, a tensor of 256 elements or more that does not. Weights
+/// that would be read once for each trip all the same do not count: those that a matrix multiplies
+/// from the right.
+enum class Product : std::uint8_t { none, by_weights, constant, varying, right_matrix, small };
+/// `types`: of the body.
+Product product_of(const ir::Graph&, const ir::Node&, const ir::TypeEnvironment& types,
+                   const std::function<bool(ir::ValueId)>& differs);
+/// Why such a product is not computed for all trips at once, in words.
+const char* why_not(Product);
 
 /// The tensor with one axis moved to another place. Requires a rank.
 ir::ValueId with_axis_moved(ir::Builder&, ir::ValueId, std::int64_t from, std::int64_t to);

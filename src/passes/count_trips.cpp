@@ -3,6 +3,7 @@
 #include "base/cancellation.h"
 #include "ir/clone.h"
 #include "ir/loop_editor.h"
+#include "ir/name_of.h"
 #include "passes/bounded_integers.h"
 #include "passes/expressions.h"
 #include "passes/linear_forms.h"
@@ -116,16 +117,17 @@ struct Test {
   std::int64_t step;
   Relation relation;
   ValueId bound;
-  DType compared;  ///< the dtype of both sides of the comparison
+  DType compared;         ///< the dtype of both sides of the comparison
+  std::string text = {};  ///< "'i' < 'n'"
   bool has_step_of_one() const { return step == 1 || step == -1; }
 };
 
 /// Counts the trips of one loop.
 class Counter {
  public:
-  Counter(Graph& g, NodeId n)
-      : g_(g), n_(n), editor_(g, n), outside_(g, g.node(n).region), copy_(g, g),
-        numbers_(outside_) {
+  Counter(Graph& g, NodeId n, Remarks* remarks)
+      : g_(g), n_(n), remarks_(remarks, g, n), editor_(g, n), outside_(g, g.node(n).region),
+        copy_(g, g), numbers_(outside_) {
     outside_.insert_before(n);
     outside_.source(g.node(n).source);
   }
@@ -138,6 +140,8 @@ class Counter {
     if (tests_.empty() && (!rest_.empty() || !parts().has_trips)) return false;
     const bool can_drop = rest_.empty() && (tests_begin() || can_choose());
     if (tests_.empty() && !can_drop) return false;
+    for (const Test& t : tests_) remarks_.done([&] { return t.text + " became the trip count"; });
+    if (can_drop && tests_.empty()) remarks_.done([] { return "the condition is always true"; });
     set_limits(can_drop);
     return true;
   }
@@ -156,9 +160,32 @@ class Counter {
       if ((p.value == body().params[1] && !p.negative) || is_true(g_, p)) continue;
       const auto c = comparison(g_, p);
       auto test = c ? test_of(*c) : std::nullopt;
-      if (test && can_count(*test) && !hides_count(*test)) tests_.push_back(*std::move(test));
-      else rest_.push_back(p);
+      if (test && can_count(*test) && !hides_count(*test)) {
+        test->text = text_of(*c);
+        tests_.push_back(*std::move(test));
+        continue;
+      }
+      rest_.push_back(p);
+      remarks_.left([&] { return why_not(p, c, test); });
     }
+  }
+
+  std::string text_of(const Comparison& c) const {
+    constexpr const char* signs[] = {"<", "<=", ">", ">=", "!="};
+    return fmt::format("{} {} {}", ir::name_of(g_, c.left),
+                       signs[static_cast<std::size_t>(c.relation)], ir::name_of(g_, c.right));
+  }
+
+  /// Why a part of the condition stays.
+  std::string why_not(const Part& p, const std::optional<Comparison>& c,
+                      const std::optional<Test>& test) const {
+    if (!c)
+      return fmt::format("the condition {} stays: it compares no integers",
+                         ir::name_of(g_, p.value));
+    const std::string stays = text_of(*c) + " stays: ";
+    if (!test) return stays + "only one side may change, and by the same number in each trip";
+    if (!can_count(*test)) return stays + "the count would not be exact for every bound";
+    return stays + "the loop around this one would not know the count before";
   }
 
   /// Whether the value can be computed before the loop.
@@ -417,6 +444,7 @@ class Counter {
 
   Graph& g_;
   const NodeId n_;
+  LoopRemarks remarks_;
   ir::LoopEditor editor_;
   ir::Builder outside_;
   ir::Cloner copy_;
@@ -428,11 +456,11 @@ class Counter {
 
 }  // namespace
 
-bool count_trips(Graph& g) {
+bool count_trips(Graph& g, Remarks* remarks) {
   bool changed = false;
   for (const NodeId n : loops_inside_out(g)) {
     check_cancellation();
-    changed = Counter(g, n).run() || changed;
+    changed = Counter(g, n, remarks).run() || changed;
   }
   return changed;
 }

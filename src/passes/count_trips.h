@@ -1,5 +1,5 @@
 #pragma once
-#include "ir/graph.h"
+#include "passes/remarks.h"
 
 namespace rondel::passes {
 
@@ -17,6 +17,6 @@ namespace rondel::passes {
 /// is false. (In another loop it stays then, and the body hands it on.) States must have been
 /// simplified (`simplify_states`), and types inferred. Values that are unread afterwards are left
 /// for `remove_dead`.
-bool count_trips(ir::Graph&);
+bool count_trips(ir::Graph&, Remarks* = nullptr);
 
 }  // namespace rondel::passes

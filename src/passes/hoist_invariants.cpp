@@ -30,16 +30,18 @@ std::optional<std::int64_t> size_of(const ir::Type& t) {
 /// Moves invariant nodes out of one loop.
 class Hoist {
  public:
-  Hoist(Graph& g, NodeId loop) : g_(g), loop_(loop), body_(g.node(loop).loop().body), copy_(g, g) {}
+  Hoist(Graph& g, NodeId loop, Remarks* remarks)
+      : g_(g), loop_(loop), body_(g.node(loop).loop().body), copy_(g, g),
+        remarks_(remarks, g, loop) {}
 
   bool run() {
     const std::vector<NodeId> nodes(g_.region(body_).nodes.begin(), g_.region(body_).nodes.end());
     for (const NodeId n : nodes)
-      if (is_invariant(g_.node(n)) && is_worth_it(g_.node(n)) && cannot_fail(g_, n))
-        invariants_.insert(n);
+      if (is_invariant(g_.node(n)) && is_worth_it(n) && can_move(n)) invariants_.insert(n);
     bool changed = false;
     for (const NodeId n : nodes) {
       if (!invariants_.contains(n) || is_one_pass_that_fuses(g_.node(n))) continue;
+      remarks_.done([&] { return ir::where(g_, n) + " moved before the loop"; });
       move_out(n);
       changed = true;
     }
@@ -62,13 +64,24 @@ class Hoist {
   }
 
   /// Integers stay: type inference in the loop uses the nodes that compute them.
-  bool is_worth_it(const Node& n) const {
+  bool is_worth_it(NodeId id) {
+    const Node& n = g_.node(id);
     const auto is_floats = [this](ValueId v) {
       return v == ValueId::none ||
              (g_.value(v).type.is_tensor() && is_float(g_.value(v).type.dtype()));
     };
     if (!std::ranges::all_of(n.outputs, is_floats)) return false;
-    return is_costly(n) || !is_larger(n);
+    if (is_costly(n) || !is_larger(n)) return true;
+    remarks_.left([&] {
+      return ir::where(g_, id) + " stays: its result may take more memory than what it reads";
+    });
+    return false;
+  }
+  bool can_move(NodeId n) {
+    if (cannot_fail(g_, n)) return true;
+    remarks_.left(
+        [&] { return ir::where(g_, n) + " stays: it may fail, and the loop may make no trip"; });
+    return false;
   }
   /// Whether the outputs may have more elements than the inputs.
   bool is_larger(const Node& n) const {
@@ -131,15 +144,16 @@ class Hoist {
   const RegionId body_;
   ir::Cloner copy_;
   std::unordered_set<NodeId> invariants_;  ///< nodes of the body that are worth moving
+  LoopRemarks remarks_;
 };
 
 }  // namespace
 
-bool hoist_invariants(Graph& g) {
+bool hoist_invariants(Graph& g, Remarks* remarks) {
   bool changed = false;
   for (const NodeId n : loops_inside_out(g)) {  // a node may move out of several loops
     check_cancellation();
-    changed = Hoist(g, n).run() || changed;
+    changed = Hoist(g, n, remarks).run() || changed;
   }
   return changed;
 }

@@ -1,5 +1,5 @@
 #pragma once
-#include "ir/graph.h"
+#include "passes/remarks.h"
 
 namespace rondel::passes {
 
@@ -10,6 +10,6 @@ namespace rondel::passes {
 ///    inputs.
 ///  - It cannot fail, because a loop may make no trip. An element-wise node over one tensor stays
 ///    if it fuses with all readers of its result.
-bool hoist_invariants(ir::Graph&);
+bool hoist_invariants(ir::Graph&, Remarks* = nullptr);
 
 }  // namespace rondel::passes

@@ -3,6 +3,7 @@
 #include "base/axis.h"
 #include "ir/builder.h"
 #include "ir/loop_editor.h"
+#include "ir/name_of.h"
 #include "passes/loop_body.h"
 
 #include <algorithm>
@@ -240,12 +241,22 @@ class ListReads {
 /// Lists that loops fill.
 class FilledLists {
  public:
-  FilledLists(Graph& g, NodeId n) : g_(g), n_(n), loop_(g, n) {}
+  FilledLists(Graph& g, NodeId n, Remarks* remarks)
+      : g_(g), n_(n), loop_(g, n), remarks_(remarks, g, n) {}
 
   bool run() {
     bool changed = false;
-    for (std::size_t s = loop_.parts().states; s-- > 0;)
-      if (begins_empty(s) && gets_one_item(s)) changed = to_stack(s) || changed;
+    for (std::size_t s = loop_.parts().states; s-- > 0;) {
+      if (!g_.value(param(s)).type.is_sequence()) continue;
+      const std::string name = ir::name_of(g_, param(s));
+      const std::string why_not = !begins_empty(s) ? "it does not begin empty"
+                                  : !gets_one_item(s)
+                                      ? "a trip may append one tensor to it, and no more"
+                                      : to_stack(s);
+      changed = changed || why_not.empty();
+      if (why_not.empty()) remarks_.done([&] { return "list " + name + " became a tensor"; });
+      else remarks_.left([&] { return fmt::format("list {} stays: {}", name, why_not); });
+    }
     return changed;
   }
 
@@ -269,17 +280,19 @@ class FilledLists {
            g_.value(param(s)).uses.size() == 1 && g_.value(next).uses.size() == 1;
   }
 
-  bool to_stack(std::size_t s) {
-    if (!g_.is_read(final(s))) return false;
+  /// Makes the list a stack. Returns why it cannot be one; empty if it became one.
+  std::string to_stack(std::size_t s) {
+    if (!g_.is_read(final(s))) return "nothing reads it";
     const NodeId insert = g_.value(body().results[1 + s]).producer;
     const ValueId item = g_.node(insert).inputs[1];
     const ir::TypeEnvironment types = types_in(g_, n_);
     const Type type = types.types[ir::index(item)];
-    if (!type.is_tensor() || !type.has_rank()) return false;
+    if (!type.is_tensor() || !type.has_rank()) return "its tensors have no known rank";
     std::vector<NodeId> readers;
     for (const ir::Use& use : g_.value(final(s)).uses) {
-      if (use.node == NodeId::none || !SlicesReader::can_read(g_, use.node, type, false))
-        return false;
+      if (use.node == NodeId::none) return "it is a result of the graph or of a body";
+      if (!SlicesReader::can_read(g_, use.node, type, false))
+        return ir::where(g_, use.node) + " reads it in a way that needs a list";
       readers.push_back(use.node);
     }
     // Tensors of unlike shapes make a list, but no stack. To join them fails all the same.
@@ -288,7 +301,7 @@ class FilledLists {
           return g_.node(n).region == g_.node(n_).region &&
                  (reading == Reading::stacked || reading == Reading::joined);
         }))
-      return false;
+      return "its tensors may have different shapes";
     const std::int64_t axis = best_axis(readers, type.rank());
     ir::Extents extents = type.extents();
     for (ir::Extent& e : extents)
@@ -302,7 +315,7 @@ class FilledLists {
     loop_.set_next(s, param(s));
     g_.erase_node(insert);
     loop_.remove_state(s);
-    return true;
+    return "";
   }
 
   /// The axis along which the first reader that joins the list wants it.
@@ -319,13 +332,14 @@ class FilledLists {
   Graph& g_;
   const NodeId n_;
   ir::LoopEditor loop_;
+  LoopRemarks remarks_;
 };
 
 }  // namespace
 
-bool lists_to_tensors(Graph& g) {
+bool lists_to_tensors(Graph& g, Remarks* remarks) {
   bool changed = false;
-  for (const NodeId n : loops_inside_out(g)) changed = FilledLists(g, n).run() || changed;
+  for (const NodeId n : loops_inside_out(g)) changed = FilledLists(g, n, remarks).run() || changed;
   return ListReads(g).run(ir::RegionId::root) || changed;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "ir/graph.h"
+#include "passes/remarks.h"
 
 namespace rondel::passes {
 
@@ -9,6 +9,6 @@ namespace rondel::passes {
 /// - a list that is a loop's state, begins empty and gets one tensor in each trip, becomes a stack,
 ///   and what is read of the list after the loop is read of the stack.
 /// A list that is joined must not be empty: an assertion says so if it is.
-bool lists_to_tensors(ir::Graph&);
+bool lists_to_tensors(ir::Graph&, Remarks* = nullptr);
 
 }  // namespace rondel::passes

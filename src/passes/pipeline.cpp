@@ -38,24 +38,24 @@ const Pass canonical[] = {
     {"fold_constants", "values that are known without running become constants",
      [](ir::Graph& g, const PassOptions& o) { return fold_constants(g, o.evaluate); }},
     {"simplify_states", "states whose values are known without carrying them are left out",
-     [](ir::Graph& g, const PassOptions&) { return simplify_states(g); }},
+     [](ir::Graph& g, const PassOptions& o) { return simplify_states(g, o.remarks); }},
     {"count_trips", "conditions that only count become trip counts",
-     [](ir::Graph& g, const PassOptions&) { return count_trips(g); }},
+     [](ir::Graph& g, const PassOptions& o) { return count_trips(g, o.remarks); }},
     {"simplify_scans", "counts and extents that a loop has anyway are left out",
-     [](ir::Graph& g, const PassOptions&) { return simplify_scans(g); }},
+     [](ir::Graph& g, const PassOptions& o) { return simplify_scans(g, o.remarks); }},
     {"remove_dead", "unread nodes are removed",
      [](ir::Graph& g, const PassOptions&) { return remove_dead(g); }},
 };
 
 const Pass optimizations[] = {
     {"lists_to_tensors", "what is read of a list is read of the tensor that its items make",
-     [](ir::Graph& g, const PassOptions&) { return lists_to_tensors(g); }},
+     [](ir::Graph& g, const PassOptions& o) { return lists_to_tensors(g, o.remarks); }},
     {"unswitch_loops", "what a loop decides in each trip alike is decided before it",
-     [](ir::Graph& g, const PassOptions&) { return unswitch_loops(g); }},
+     [](ir::Graph& g, const PassOptions& o) { return unswitch_loops(g, o.remarks); }},
     {"remove_dead_states", "states that only make their own next values are left out",
-     [](ir::Graph& g, const PassOptions&) { return remove_dead_states(g); }},
+     [](ir::Graph& g, const PassOptions& o) { return remove_dead_states(g, o.remarks); }},
     {"predictive_commoning", "values that the trip before has computed become states",
-     [](ir::Graph& g, const PassOptions&) { return predictive_commoning(g); }},
+     [](ir::Graph& g, const PassOptions& o) { return predictive_commoning(g, o.remarks); }},
     {"fuse_multiply_add", "a*b+c becomes one fma",
      [](ir::Graph& g, const PassOptions& o) {
        return o.fuse_multiply_add && fuse_multiply_add(g);
@@ -63,21 +63,25 @@ const Pass optimizations[] = {
     {"orient_products", "matrix products read operands as they stand in memory",
      [](ir::Graph& g, const PassOptions&) { return orient_products(g); }},
     {"hoist_invariants", "what a loop computes from what it does not change is computed before it",
-     [](ir::Graph& g, const PassOptions&) { return hoist_invariants(g); }},
+     [](ir::Graph& g, const PassOptions& o) { return hoist_invariants(g, o.remarks); }},
     {"batch_before_loop", "products of what a loop scans are computed for all trips before it",
-     [](ir::Graph& g, const PassOptions&) { return batch_before_loop(g); }},
+     [](ir::Graph& g, const PassOptions& o) { return batch_before_loop(g, o.remarks); }},
     {"batch_after_loop", "products that a loop only stacks are computed for all trips after it",
-     [](ir::Graph& g, const PassOptions&) { return batch_after_loop(g); }},
+     [](ir::Graph& g, const PassOptions& o) { return batch_after_loop(g, o.remarks); }},
     {"remove_dead", "unread nodes are removed",
      [](ir::Graph& g, const PassOptions&) { return remove_dead(g); }},
 };
 
-PassRun timed(const Pipeline& p, const Pass& pass, int round, ir::Graph& g,
-              const PassOptions& options) {
+/// `listens`: whether to collect the pass's remarks.
+PassRun timed(const Pipeline& p, const Pass& pass, int round, ir::Graph& g, PassOptions options,
+              bool listens) {
   using Clock = std::chrono::steady_clock;
+  PassRun done{&p, &pass, round, false, 0, {}};
+  if (listens) options.remarks = &done.remarks;
   const Clock::time_point start = Clock::now();
-  const bool changed = pass.run(g, options);
-  return {&p, &pass, round, changed, std::chrono::duration<double>(Clock::now() - start).count()};
+  done.changed = pass.run(g, options);
+  done.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  return done;
 }
 
 }  // namespace
@@ -105,7 +109,7 @@ bool run(const Pipeline& p, ir::Graph& g, const PassOptions& options, const Pipe
     for (const Pass& pass : p.passes) {
       // The pass that made the last change need not run again: passes are idempotent.
       if (unchanged + (any ? 1 : 0) >= p.passes.size()) return any;
-      const PassRun done = timed(p, pass, round, g, options);
+      const PassRun done = timed(p, pass, round, g, options, d.after != nullptr);
       if (d.verify) ir::verify(g);
       if (d.after) d.after(done, g);
       unchanged = done.changed ? 0 : unchanged + 1;

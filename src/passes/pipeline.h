@@ -1,6 +1,7 @@
 #pragma once
 #include "ir/graph.h"
 #include "ir/infer.h"
+#include "passes/remarks.h"
 
 #include <functional>
 #include <span>
@@ -12,6 +13,7 @@ namespace rondel::passes {
 struct PassOptions {
   bool fuse_multiply_add = true;  ///< a*b+c may become one fma
   ir::Evaluator evaluate = {};    ///< runs nodes to fold constants; none: nodes are not run
+  Remarks* remarks = nullptr;     ///< where passes say what they do to loops; null: nowhere
 };
 
 /// A rewrite of a graph into an equivalent graph.
@@ -44,6 +46,7 @@ struct PassRun {
   int round;  ///< from 1
   bool changed;
   double seconds;
+  Remarks remarks;  ///< in the order of loops and, for each loop, of what was done to it
 };
 
 struct PipelineOptions {

@@ -47,11 +47,17 @@ class Commoning {
  public:
   Commoning(Graph& g, NodeId n) : g_(g), n_(n), parts_(g.node(n)), in_body_(g, body().nodes) {}
 
-  bool run() {
+  bool run(LoopRemarks said) {
     seed_with_states();
     for (const NodeId n : body().nodes) find_shifted(g_.node(n));
     const Values found = worth_a_state();
-    for (const ValueId v : found) add_state_for(v);
+    for (const ValueId v : found) {
+      said.done([&] {
+        return fmt::format("{} became a state: the trip before has computed it",
+                           ir::where(g_, g_.value(v).producer));
+      });
+      add_state_for(v);
+    }
     return !found.empty();
   }
 
@@ -146,11 +152,11 @@ class Commoning {
 
 }  // namespace
 
-bool predictive_commoning(Graph& g) {
+bool predictive_commoning(Graph& g, Remarks* remarks) {
   bool changed = false;
   for (std::size_t r = 0; r < g.region_count(); ++r)
     for (const NodeId n : std::vector<NodeId>(g.region(static_cast<RegionId>(r)).nodes))
-      if (g.node(n).is_loop()) changed = Commoning(g, n).run() || changed;
+      if (g.node(n).is_loop()) changed = Commoning(g, n).run({remarks, g, n}) || changed;
   return changed;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "ir/graph.h"
+#include "passes/remarks.h"
 
 namespace rondel::passes {
 
@@ -10,6 +10,6 @@ namespace rondel::passes {
 /// states. Only values that depend on a costly node (a product, a convolution, a kernel) become
 /// states. Types must have been inferred. Values that are unread afterwards are left for
 /// `remove_dead`.
-bool predictive_commoning(ir::Graph&);
+bool predictive_commoning(ir::Graph&, Remarks* = nullptr);
 
 }  // namespace rondel::passes

@@ -1,6 +1,7 @@
 #include "passes/remove_dead_states.h"
 
 #include "ir/loop_editor.h"
+#include "ir/name_of.h"
 #include "passes/remove_dead.h"
 
 #include <unordered_set>
@@ -67,9 +68,16 @@ std::vector<std::size_t> dead_states(const Graph& g, NodeId loop) {
   return dead;
 }
 
-bool remove_from(Graph& g, NodeId loop) {
+bool remove_from(Graph& g, NodeId loop, Remarks* remarks) {
   const std::vector<std::size_t> dead = dead_states(g, loop);
   if (dead.empty()) return false;
+  LoopRemarks said(remarks, g, loop);
+  for (const std::size_t s : dead)
+    said.done([&] {
+      const ir::ValueId state = g.region(g.node(loop).loop().body).params[2 + s];
+      return fmt::format("state {} is left out: only its own next value reads it",
+                         ir::name_of(g, state));
+    });
   ir::LoopEditor editor(g, loop);
   for (const std::size_t s : dead) editor.set_next(s, g.region(editor.parts().body).params[2 + s]);
   remove_dead(g);
@@ -80,13 +88,13 @@ bool remove_from(Graph& g, NodeId loop) {
 
 }  // namespace
 
-bool remove_dead_states(Graph& g) {
+bool remove_dead_states(Graph& g, Remarks* remarks) {
   bool any = false;
   for (bool changed = true; changed; any = any || changed) {
     changed = false;
     for (const RegionId r : g.regions_below(RegionId::root))
       for (const NodeId n : std::vector<NodeId>(g.region(r).nodes))
-        if (!g.is_erased(n) && g.node(n).is_loop()) changed = remove_from(g, n) || changed;
+        if (!g.is_erased(n) && g.node(n).is_loop()) changed = remove_from(g, n, remarks) || changed;
   }
   return any;
 }

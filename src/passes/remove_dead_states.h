@@ -1,11 +1,11 @@
 #pragma once
-#include "ir/graph.h"
+#include "passes/remarks.h"
 
 namespace rondel::passes {
 
 /// Removes dead carried states of loops: states whose final values are unread and that the body
 /// only uses to compute next values of dead states. The nodes that compute them are removed, too,
 /// even if they can fail, as in `remove_dead`.
-bool remove_dead_states(ir::Graph&);
+bool remove_dead_states(ir::Graph&, Remarks* = nullptr);
 
 }  // namespace rondel::passes

@@ -3,6 +3,7 @@
 #include "base/axis.h"
 #include "ir/infer.h"
 #include "ir/loop_editor.h"
+#include "ir/name_of.h"
 #include "ops/gather.h"
 
 namespace rondel::passes {
@@ -28,7 +29,8 @@ std::vector<NodeId> loops_of(const Graph& g) {
 /// Simplifies one loop. `k` has the types and values of the graph.
 class ScanSimplifier {
  public:
-  ScanSimplifier(Graph& g, ir::TypeEnvironment& k, NodeId n) : g_(g), k_(k), n_(n), editor_(g, n) {}
+  ScanSimplifier(Graph& g, ir::TypeEnvironment& k, NodeId n, Remarks* remarks)
+      : g_(g), k_(k), n_(n), editor_(g, n), remarks_(remarks, g, n) {}
 
   bool run() {
     const bool read = read_originals(), counted = drop_limits();
@@ -44,7 +46,12 @@ class ScanSimplifier {
     bool changed = false;
     for (std::size_t s = 0; s < parts().scans; ++s) {
       const ValueId scan = editor_.scanned(s), original = k_.original(scan);
-      changed = changed || original != scan;
+      if (original == scan) continue;
+      changed = true;
+      remarks_.done([&] {
+        return fmt::format("scans {} instead of {}", ir::name_of(g_, original),
+                           ir::name_of(g_, scan));
+      });
       editor_.set_scanned(s, original);
     }
     return changed;
@@ -69,14 +76,21 @@ class ScanSimplifier {
 
   /// The nodes of the body that gather a slice of an outer value with the trip index, if the value
   /// has as many slices as there are trips.
-  std::vector<NodeId> picks(const Extent& trips) const {
+  std::vector<NodeId> picks(const Extent& trips) {
     std::vector<NodeId> found;
     for (const NodeId n : body().nodes) {
       const ir::Node& node = g_.node(n);
       const auto axis = ops::picked_axis(g_, node);
       if (!axis || k_.original(node.inputs[1]) != body().params[0]) continue;
       const bool outside = !g_.encloses(parts().body, g_.value(node.inputs[0]).region);
-      if (outside && extent(node.inputs[0], *axis) == trips) found.push_back(n);
+      if (!outside) continue;
+      if (extent(node.inputs[0], *axis) == trips) found.push_back(n);
+      else
+        remarks_.left([&] {
+          return fmt::format(
+              "{} becomes no scan: the trip count is not known to be the extent of {}",
+              ir::where(g_, n), ir::name_of(g_, node.inputs[0]));
+        });
     }
     return found;
   }
@@ -85,6 +99,10 @@ class ScanSimplifier {
   void scan(NodeId pick) {
     const ir::Node& node = g_.node(pick);
     const ValueId slice = node.outputs[0];
+    remarks_.done([&] {
+      return fmt::format("{} became a scan of {}", ir::where(g_, pick),
+                         ir::name_of(g_, node.inputs[0]));
+    });
     const ValueId element = editor_.add_scan(node.inputs[0], *ops::picked_axis(g_, node), false,
                                              g_.value(slice).type, g_.value(slice).name);
     g_.replace_uses(slice, element);
@@ -104,6 +122,7 @@ class ScanSimplifier {
     for (const NodeId pick : picks(trips)) scan(pick);
     if (parts().scans == 0) return false;
     if (parts().has_go) set_stack_extents();
+    remarks_.done([] { return "the trip count is left out: it is the extent of what is scanned"; });
     editor_.set_trips(ValueId::none);
     editor_.set_go(ValueId::none);
     return true;
@@ -115,6 +134,10 @@ class ScanSimplifier {
     bool changed = false;
     for (std::size_t s = parts().stacks; s-- > 0;) {
       if (!parts().has_extent(s) || !(k_.integer(editor_.extent(s)) == trips)) continue;
+      remarks_.done([&] {
+        return fmt::format("the length of {} is left out: it is the trip count",
+                           ir::name_of(g_, editor_.stack(s)));
+      });
       editor_.set_extent(s, ValueId::none);
       changed = true;
     }
@@ -142,17 +165,18 @@ class ScanSimplifier {
   ir::TypeEnvironment& k_;
   const NodeId n_;
   ir::LoopEditor editor_;
+  LoopRemarks remarks_;
 };
 
 }  // namespace
 
-bool simplify_scans(Graph& g) {
+bool simplify_scans(Graph& g, Remarks* remarks) {
   const std::vector<NodeId> loops = loops_of(g);
   if (loops.empty()) return false;
   ir::TypeEnvironment k = ir::named_type_environment(g);
   ir::infer_region(g, RegionId::root, k);
   bool changed = false;
-  for (const NodeId n : loops) changed |= ScanSimplifier(g, k, n).run();
+  for (const NodeId n : loops) changed |= ScanSimplifier(g, k, n, remarks).run();
   return changed;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "ir/graph.h"
+#include "passes/remarks.h"
 
 namespace rondel::passes {
 
@@ -15,6 +15,6 @@ namespace rondel::passes {
 ///   give one.) If extent and trip count are one number that may be negative, the extent stays,
 ///   because a negative extent is an error. Types must have been inferred. Values that are unread
 ///   afterwards are left for `remove_dead`.
-bool simplify_scans(ir::Graph&);
+bool simplify_scans(ir::Graph&, Remarks* = nullptr);
 
 }  // namespace rondel::passes

@@ -3,6 +3,7 @@
 #include "base/cancellation.h"
 #include "ir/builder.h"
 #include "ir/loop_editor.h"
+#include "ir/name_of.h"
 #include "passes/expressions.h"
 #include "passes/linear_forms.h"
 #include "passes/loop_body.h"
@@ -94,7 +95,8 @@ class EqualStates {
 /// Simplifies the states of one loop.
 class Simplifier {
  public:
-  Simplifier(Graph& g, NodeId n) : g_(g), n_(n), editor_(g, n) {}
+  Simplifier(Graph& g, NodeId n, Remarks* remarks)
+      : g_(g), n_(n), editor_(g, n), remarks_(remarks, g, n) {}
 
   bool run() {
     bool any = false;
@@ -115,7 +117,9 @@ class Simplifier {
   ValueId next(std::size_t s) const { return body().results[1 + s]; }
 
   /// Removes a state: `now` is its value in each trip, `last` its value after the loop.
-  void replace(std::size_t s, ValueId now, ValueId last) {
+  void replace(std::size_t s, ValueId now, ValueId last, const std::string& why) {
+    remarks_.done(
+        [&] { return fmt::format("state {} is left out: {}", ir::name_of(g_, param(s)), why); });
     const ValueId final = g_.node(n_).outputs[s];
     g_.replace_uses(param(s), now);
     if (g_.is_read(final)) g_.replace_uses(final, last);
@@ -127,7 +131,7 @@ class Simplifier {
     if (!g_.value(initial(s)).type.is_tensor()) return false;
     if (next(s) != param(s) && operand_key(g_, next(s)) != operand_key(g_, initial(s)))
       return false;
-    replace(s, initial(s), initial(s));
+    replace(s, initial(s), initial(s), "no trip changes it");
     return true;
   }
 
@@ -147,7 +151,8 @@ class Simplifier {
     for (ir::Builder* b : {&inside, &after}) b->source(g_.node(n_).source);
     const bool read = g_.is_read(g_.node(n_).outputs[s]);
     const ValueId now = stepped(inside, s, step, body().params[0]);
-    replace(s, now, read ? stepped(after, s, step, trips_made()) : ValueId::none);
+    replace(s, now, read ? stepped(after, s, step, trips_made()) : ValueId::none,
+            "it follows from the trip index");
     return true;
   }
 
@@ -178,7 +183,8 @@ class Simplifier {
       if (parts().fixed[s] != 0) editor_.set_fixed(first[s], true);
       if (parts().keeps[s] != 0) editor_.set_keeps(first[s], true);
       restore_final(first[s]);
-      replace(s, param(first[s]), g_.node(n_).outputs[first[s]]);
+      replace(s, param(first[s]), g_.node(n_).outputs[first[s]],
+              "it always equals " + ir::name_of(g_, param(first[s])));
       changed = true;
     }
     return changed;
@@ -194,15 +200,16 @@ class Simplifier {
   Graph& g_;
   const NodeId n_;
   ir::LoopEditor editor_;
+  LoopRemarks remarks_;
 };
 
 }  // namespace
 
-bool simplify_states(Graph& g) {
+bool simplify_states(Graph& g, Remarks* remarks) {
   bool changed = false;
   for (const NodeId n : loops_inside_out(g)) {
     check_cancellation();
-    changed = Simplifier(g, n).run() || changed;
+    changed = Simplifier(g, n, remarks).run() || changed;
   }
   return changed;
 }

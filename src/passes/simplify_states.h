@@ -1,5 +1,5 @@
 #pragma once
-#include "ir/graph.h"
+#include "passes/remarks.h"
 
 namespace rondel::passes {
 
@@ -10,6 +10,6 @@ namespace rondel::passes {
 /// - Of two states that begin as equal values and are computed in the same way, one remains.
 /// Final values are computed after the loop from the number of trips made. Types must have been
 /// inferred. Nodes that nothing reads afterwards are left for `remove_dead`.
-bool simplify_states(ir::Graph&);
+bool simplify_states(ir::Graph&, Remarks* = nullptr);
 
 }  // namespace rondel::passes

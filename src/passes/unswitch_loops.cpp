@@ -26,20 +26,34 @@ bool is_if(const Node& n) { return !n.is_loop() && n.regions.size() == 2; }
 /// Copies one loop into the branches of an `if`.
 class Unswitching {
  public:
-  Unswitching(Graph& g, NodeId loop) : g_(g), n_(loop), parts_(g.node(loop).loop()) {}
+  Unswitching(Graph& g, NodeId loop, Remarks* remarks)
+      : g_(g), n_(loop), parts_(g.node(loop).loop()), remarks_(remarks, g, loop) {}
 
   bool run() {
-    if (!is_small() || !results_suit()) return false;
+    const std::vector<NodeId> all = ifs();
+    if (all.empty()) return false;
+    if (!is_small()) return leave(all[0], "the loop has too many nodes to be copied");
+    if (!results_suit())
+      return leave(all[0], "nothing would know the loop's results before it runs");
     const std::vector<ValueId> conditions = conditions_from_outside();
     return std::ranges::any_of(conditions, [&](ValueId c) { return decide_before(c); });
   }
 
  private:
-  std::vector<ValueId> conditions_from_outside() const {
+  /// Returns false.
+  bool leave(NodeId branching, const char* why) {
+    remarks_.left([&] { return fmt::format("{} stays: {}", ir::where(g_, branching), why); });
+    return false;
+  }
+  std::vector<ValueId> conditions_from_outside() {
     std::vector<ValueId> found;
-    for (const NodeId n : ifs())
-      if (const ValueId c = g_.node(n).inputs[0]; suits(c) && std::ranges::count(found, c) == 0)
-        found.push_back(c);
+    for (const NodeId n : ifs()) {
+      const ValueId c = g_.node(n).inputs[0];
+      if (g_.encloses(parts_.body, g_.value(c).region))
+        leave(n, "its condition is made in the loop");
+      else if (!suits(c)) leave(n, "its condition is not known to be one element");
+      else if (std::ranges::count(found, c) == 0) found.push_back(c);
+    }
     return found;
   }
   /// All in the loop with a result that is read; outer ones before those in their branches.
@@ -57,8 +71,7 @@ class Unswitching {
   }
   bool suits(ValueId condition) const {
     const ir::ValueInfo& v = g_.value(condition);
-    return !g_.encloses(parts_.body, v.region) && g_.constant(condition) == nullptr &&
-           v.type.is_tensor() && v.type.has_rank() &&
+    return g_.constant(condition) == nullptr && v.type.is_tensor() && v.type.has_rank() &&
            std::ranges::all_of(v.type.extents(), [](const auto& e) { return e == ir::Extent(1); });
   }
 
@@ -85,12 +98,15 @@ class Unswitching {
     const ir::TypeEnvironment types = types_in(g_, n_);
     std::vector<NodeId> decided = ifs();
     std::erase_if(decided, [&](NodeId n) { return g_.node(n).inputs[0] != condition; });
-    if (!branches_give_the_same(decided, types)) return false;
+    if (!branches_give_the_same(decided, types))
+      return leave(decided[0], "its branches may give values of different types");
     const NodeId made = add_if(condition, decided);
     if (!keeps_items(made, types)) {
       g_.erase_node(made);
-      return false;
+      return leave(decided[0], "what the loop stacks could have another shape");
     }
+    for (const NodeId n : decided)
+      remarks_.done([&] { return ir::where(g_, n) + " is decided before the loop"; });
     for (std::size_t j = 0; j < read_.size(); ++j)
       g_.replace_uses(read_[j], g_.node(made).outputs[j]);
     g_.erase_node(n_);
@@ -162,24 +178,25 @@ class Unswitching {
   const NodeId n_;
   const LoopParts parts_;
   std::vector<ValueId> read_;  ///< the loop's results that are read
+  LoopRemarks remarks_;
 };
 
 /// Outer loops first: the copies of an outer loop may decide for the inner ones.
-bool unswitch_once(Graph& g) {
+bool unswitch_once(Graph& g, Remarks* remarks) {
   bool changed = false;
   const std::vector<NodeId> loops = loops_inside_out(g);
   for (auto n = loops.rbegin(); n != loops.rend(); ++n) {
     check_cancellation();
-    if (!g.is_erased(*n)) changed = Unswitching(g, *n).run() || changed;
+    if (!g.is_erased(*n)) changed = Unswitching(g, *n, remarks).run() || changed;
   }
   return changed;
 }
 
 }  // namespace
 
-bool unswitch_loops(Graph& g) {
+bool unswitch_loops(Graph& g, Remarks* remarks) {
   bool changed = false;
-  while (unswitch_once(g)) changed = true;
+  while (unswitch_once(g, remarks)) changed = true;
   return changed;
 }
 

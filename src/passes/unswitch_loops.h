@@ -1,5 +1,5 @@
 #pragma once
-#include "ir/graph.h"
+#include "passes/remarks.h"
 
 namespace rondel::passes {
 
@@ -17,6 +17,6 @@ namespace rondel::passes {
 ///  - Each item has the same type in the loop and in both copies, which tells its shape where the
 ///    loop makes no trip. Its extents are numbers, or no shapes in the body can contradict each
 ///    other.
-bool unswitch_loops(ir::Graph&);
+bool unswitch_loops(ir::Graph&, Remarks* = nullptr);
 
 }  // namespace rondel::passes

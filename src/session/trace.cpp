@@ -39,9 +39,17 @@ std::vector<PassRun> trace(const auto& model, const SessionOptions& o, const std
   std::vector<PassRun> runs;
   const auto note = [&](const passes::PassRun& r, const ir::Graph& g) {
     const bool told = asked == r.pass->name || asked == full_name(*r.pipeline, *r.pass);
-    runs.push_back({std::string(r.pipeline->name), std::string(r.pass->name),
-                    std::string(r.pass->doc), r.round, r.changed, r.seconds,
-                    count_nodes(g, ir::RegionId::root), told ? ir::to_text(g) : ""});
+    runs.push_back({std::string(r.pipeline->name),
+                    std::string(r.pass->name),
+                    std::string(r.pass->doc),
+                    r.round,
+                    r.changed,
+                    r.seconds,
+                    count_nodes(g, ir::RegionId::root),
+                    told ? ir::to_text(g) : "",
+                    {}});
+    for (const passes::Remark& remark : r.remarks)
+      runs.back().remarks.push_back({remark.loop, remark.done, remark.text});
   };
   compile::compile_graph(session::read_model(model, o).graph, o, note);
   return runs;

@@ -1,14 +1,29 @@
 #pragma once
 #include "ir/text.h"
+#include "passes/remarks.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 namespace rondel::passes {
 
-using AnyPass = std::function<bool(ir::Graph&)>;
+/// A pass; its remarks, if it makes any, are made and dropped.
+class AnyPass {
+ public:
+  template <class Pass> AnyPass(Pass pass) {  // NOLINT: implicit
+    if constexpr (std::is_invocable_v<Pass, ir::Graph&>) run_ = std::move(pass);
+    else run_ = [pass](ir::Graph& g) { return pass(g, std::make_unique<Remarks>().get()); };
+  }
+  bool operator()(ir::Graph& g) const { return run_(g); }
+
+ private:
+  std::function<bool(ir::Graph&)> run_;
+};
 
 /// Tests a pass on whole graphs, written as text in which types may be left out: the pass turns
 /// `before` into `after`, reports whether it changed anything, leaves a valid graph, and changes

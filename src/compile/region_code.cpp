@@ -239,7 +239,12 @@ class RegionCodeCache {
   RegionCodeCache(const BuildContext& b, ir::NodeId n)
       : b_(b), node_(n), outer_(lowering::outer_values(*b.graph, n)),
         lists_(extent_lists(*b.graph, n, outer_)) {
-    for (const ValueId v : outer_) declared_.push_back(b.graph->value(v).type);
+    for (const ValueId v : outer_) {
+      const ir::Type& t = b.graph->value(v).type;
+      if (!t.is_tensor() && not_tensors_.empty())
+        not_tensors_ = "step by step: " + refusal_of_input(*b.graph, n, declared_.size(), t);
+      declared_.push_back(t);
+    }
   }
 
   /// The outer values whose elements matter, not only their shapes.
@@ -281,9 +286,7 @@ class RegionCodeCache {
   }
 
   Lookup find(std::span<const Value> all) {
-    for (std::size_t k = 0; k < all.size(); ++k)
-      if (!all[k].is_tensor())
-        return refused(refusal_of_input(*b_.graph, node_, k, b_.graph->value(outer_[k]).type));
+    if (!std::ranges::all_of(all, &Value::is_tensor)) return {NativeSource::Answer{}, not_tensors_};
     if (is_hopeless()) return {NativeSource::Answer{}, ""};
     const Fit fit = fit_of(all);
     if (fit.part == Fit::Part::none)
@@ -419,7 +422,8 @@ class RegionCodeCache {
   const std::vector<ValueId> outer_;               ///< inputs, then captures except constants
   const std::vector<lowering::ExtentList> lists_;  ///< the outer values that are lists of extents
   std::vector<ir::Type> declared_;
-  LruCache<Fit> fits_;  ///< by the extents of all outer values
+  std::string not_tensors_;  ///< why a list or an optional has no code; empty if there is none
+  LruCache<Fit> fits_;       ///< by the extents of all outer values
   LruCache<Entry> entries_;
   LruCache<bool> seen_;  ///< exact shapes that occurred and whose class has no code
   std::atomic<bool> seen_any_ = false;

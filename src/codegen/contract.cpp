@@ -1,16 +1,13 @@
 #include "codegen/contract.h"
+#include "scalar/contract.h"
 
 #include <algorithm>
 
 /// Matrix products by tiles in registers: `rows` x `vectors` accumulators, with k innermost and
-/// ascending. Each element has one accumulator, so the bits are those of the plain triple loop.
+/// ascending. Each element has one accumulator, so the bits are those of the plain triple loop. Dot
+/// products are in contract_dots.cpp.
 namespace rondel::codegen {
 namespace {
-
-bool is_one(Value* v) {
-  const auto* known = llvm::dyn_cast<llvm::ConstantInt>(v);
-  return known && known->isOne();
-}
 
 /// The value of a constant; `otherwise` if it is not known at compile time.
 std::int64_t known_or(Value* v, std::int64_t otherwise) {
@@ -30,6 +27,10 @@ Value* emit_columns(FunctionBuilder& fb, const Product& p, Value* lo, unsigned v
 
 void emit_product(FunctionBuilder& fb, const Product& p) {
   Value* done = emit_columns(fb, p, fb.i64(0), p.tile_vectors);
+  // Of one row, few vectors at a time would leave most of the processor's adders idle.
+  if (is_one(p.rows.count) && !p.transposed && known_or(p.columns.count, -1) < 0)
+    for (unsigned vectors = p.tile_vectors / 2; vectors > 1; vectors /= 2)
+      done = emit_columns(fb, p, done, vectors);
   if (p.transposed) {
     done = emit_columns(fb, p, done, 1);
     Product strided = p;
@@ -134,12 +135,16 @@ Columns columns_of(const Factor& f, Value* out_stride) {
   return is_one(f.k_stride) ? Columns::transposed : Columns::strided;
 }
 
-/// Transposes the product (c' = b' a' instead of c = a b) if this makes the columns cheaper to load
-/// into vectors.
-void orient(Product& p) {
-  if (columns_of(p.rows, p.out_row_stride) >= columns_of(p.columns, p.out_column_stride)) return;
+/// c' = b' a' instead of c = a b.
+void transpose(Product& p) {
   std::swap(p.rows, p.columns);
   std::swap(p.out_row_stride, p.out_column_stride);
+}
+
+/// Transposes the product if this makes the columns cheaper to load into vectors.
+void orient(Product& p) {
+  if (columns_of(p.rows, p.out_row_stride) < columns_of(p.columns, p.out_column_stride))
+    transpose(p);
 }
 
 /// Reads the operands of an instruction that are indices on the leading axes of its buffers.
@@ -190,7 +195,39 @@ Product describe(FunctionBuilder& fb, const Inst& inst, const scalar::Contract& 
   return p;
 }
 
+/// Emits all but dot products.
+void emit_matrix_product(FunctionBuilder& fb, Product p) {
+  orient(p);
+  choose_tile(fb, p);
+  if (runs_along_columns(p)) emit_along_columns(fb, p);
+  else if (takes_panels(p)) emit_in_panels_or_directly(fb, p);
+  else emit_product(fb, p);
+}
+
+/// Emits a product whose elements are dot products if it has one row when it runs.
+void emit_by_rows(FunctionBuilder& fb, const Product& p) {
+  const std::int64_t rows = known_or(p.rows.count, -1);
+  if (rows == 1) return emit_dot_products(fb, p);
+  if (rows >= 0) return emit_matrix_product(fb, p);
+  llvm::BasicBlock* one = fb.block("one_row");
+  llvm::BasicBlock* other = fb.block("rows");
+  llvm::BasicBlock* after = fb.block("rows_multiplied");
+  fb.build.CreateCondBr(fb.build.CreateICmpEQ(p.rows.count, fb.i64(1)), one, other);
+  fb.build.SetInsertPoint(one);
+  emit_dot_products(fb, p);
+  fb.build.CreateBr(after);
+  fb.build.SetInsertPoint(other);
+  emit_matrix_product(fb, p);
+  fb.build.CreateBr(after);
+  fb.build.SetInsertPoint(after);
+}
+
 }  // namespace
+
+bool is_one(Value* v) {
+  const auto* known = llvm::dyn_cast<llvm::ConstantInt>(v);
+  return known && known->isOne();
+}
 
 void count_up(FunctionBuilder& fb, Value* lo, Value* hi, std::int64_t step,
               llvm::function_ref<void(Value*)> body) {
@@ -255,11 +292,11 @@ void emit_contract(FunctionBuilder& fb, const Inst& inst) {
   if (fb.safepoint(inst).before) emit_stop_check(fb);
   Product p = describe(fb, inst, c);
   p.checks_stop = fb.safepoint(inst).kind == Safepoint::Kind::tiles;
-  orient(p);
-  choose_tile(fb, p);
-  if (runs_along_columns(p)) emit_along_columns(fb, p);
-  else if (takes_panels(p)) emit_in_panels_or_directly(fb, p);
-  else emit_product(fb, p);
+  const scalar::DotProducts dots = scalar::dot_products(fb.program, c);
+  if (dots == scalar::DotProducts::never) return emit_matrix_product(fb, p);
+  if (dots == scalar::DotProducts::if_one_row) return emit_by_rows(fb, p);
+  if (!c.a_vector) transpose(p);
+  emit_dot_products(fb, p);
 }
 
 }  // namespace rondel::codegen

@@ -46,6 +46,22 @@ void emit_tile(FunctionBuilder&, const Product&, const Tile&);
 /// accumulators.
 void emit_in_panels(FunctionBuilder&, const Product&);
 
+/// Emits the product whose elements are dot products (`scalar::DotProducts`). The row is `rows`,
+/// what it is multiplied with is `columns`. Several dot products are summed at once, so that each
+/// vector of the row is loaded once for all of them.
+void emit_dot_products(FunctionBuilder&, const Product&);
+
+/// Emits some steps of k, from `k` on: takes the sums before them, returns the sums after them.
+using Sums = std::vector<Value*>;
+using AddProducts = llvm::function_ref<Sums(Value* k, const Sums&)>;
+/// Emits the loop `for (k = lo; k < hi; k += depth) sums = add(k, sums)`. Returns the sums.
+Sums sum_up(FunctionBuilder&, Value* lo, Value* hi, std::int64_t depth, const Sums& start,
+            AddProducts add);
+/// The same from 0 on. If the product checks the stop flag, the loop runs in blocks with a check
+/// before each block.
+Sums sum_in_blocks(FunctionBuilder&, const Product&, Value* hi, std::int64_t depth,
+                   const Sums& start, AddProducts add);
+
 /// Loads one step of k for one vector of columns that are contiguous in memory. `mask`: the lanes
 /// to load, null: all.
 Value* load_direct(FunctionBuilder&, const Product&, Value* column, Value* k, Value* mask);
@@ -71,6 +87,8 @@ void choose_tile(FunctionBuilder&, Product&);
 /// buffer.
 Value* element_at(FunctionBuilder&, const BoundBuffer&, Value* base,
                   std::initializer_list<std::pair<Value*, Value*>> terms);
+/// Whether a stride, or an extent, is certainly 1.
+bool is_one(Value*);
 /// Emits the loop `for (i = lo; i < hi; i += step) body(i)`. The insertion point is then behind it.
 void count_up(FunctionBuilder&, Value* lo, Value* hi, std::int64_t step,
               llvm::function_ref<void(Value*)> body);

@@ -28,7 +28,7 @@ class Panel {
     product_.tile_rows = 6;
     width_ = std::int64_t{product_.lanes} * product_.tile_vectors;
     most_depth_ = panel_bytes / bytes / width_;
-    buffer_ = {.name = "panel", .dtype = of.sum, .access = scalar::Access::local};
+    buffer_ = {.name = "panel", .dtype = of.sum, .access = scalar::Access::local, .extents = {}};
     bound_.buffer = &buffer_;
     if (fb.panel == nullptr)
       fb.panel = fb.frame_slot(llvm::ArrayType::get(fb.build.getInt8Ty(), panel_bytes),

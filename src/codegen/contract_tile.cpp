@@ -56,10 +56,6 @@ Value* row_of(FunctionBuilder& fb, const Tile& t, unsigned r) {
   return fb.build.CreateNSWAdd(t.row, fb.i64(r));
 }
 
-/// Emits some steps of k, from `k` on: takes the sums before them, returns the sums after them.
-using Sums = std::vector<Value*>;
-using AddProducts = llvm::function_ref<Sums(Value* k, const Sums&)>;
-
 /// Disables unrolling of a loop whose body is already large enough. Unrolling would only take
 /// compile time.
 void disable_unrolling(FunctionBuilder& fb, llvm::Instruction* back_edge) {
@@ -70,68 +66,6 @@ void disable_unrolling(FunctionBuilder& fb, llvm::Instruction* back_edge) {
                                                {nullptr, word("llvm.loop.unroll.disable")});
   id->replaceOperandWith(0, id);
   back_edge->setMetadata(llvm::LLVMContext::MD_loop, id);
-}
-
-/// Emits the loop `for (k = lo; k < hi; k += depth) sums = add(k, sums)`. Returns the sums.
-Sums sum_up(FunctionBuilder& fb, Value* lo, Value* hi, std::int64_t depth, const Sums& start,
-            AddProducts add) {
-  llvm::BasicBlock* before = fb.build.GetInsertBlock();
-  llvm::BasicBlock* loop = fb.block("depth");
-  llvm::BasicBlock* after = fb.block("summed");
-  fb.build.CreateCondBr(fb.build.CreateICmpSLT(lo, hi), loop, after);
-  fb.build.SetInsertPoint(loop);
-  llvm::PHINode* k = fb.build.CreatePHI(fb.build.getInt64Ty(), 2);
-  k->addIncoming(lo, before);
-  std::vector<llvm::PHINode*> carried;
-  for (Value* s : start) {
-    carried.push_back(fb.build.CreatePHI(s->getType(), 2));
-    carried.back()->addIncoming(s, before);
-  }
-  const Sums next = add(k, Sums(carried.begin(), carried.end()));
-  Value* next_k = fb.build.CreateNSWAdd(k, fb.i64(depth));
-  disable_unrolling(fb, fb.build.CreateCondBr(fb.build.CreateICmpSLT(next_k, hi), loop, after));
-  k->addIncoming(next_k, loop);
-  for (std::size_t i = 0; i < carried.size(); ++i) carried[i]->addIncoming(next[i], loop);
-  fb.build.SetInsertPoint(after);
-  Sums finals;
-  for (std::size_t i = 0; i < start.size(); ++i) {
-    llvm::PHINode* final = fb.build.CreatePHI(start[i]->getType(), 2);
-    final->addIncoming(start[i], before);
-    final->addIncoming(next[i], loop);
-    finals.push_back(final);
-  }
-  return finals;
-}
-
-/// Steps of k between two checks of the stop flag; a multiple of every `depth`.
-constexpr std::int64_t k_block = 4096;
-
-/// The same from 0 on. If the product checks the stop flag, the loop runs in blocks with a check
-/// before each block.
-Sums sum_in_blocks(FunctionBuilder& fb, const Product& p, Value* hi, std::int64_t depth,
-                   const Sums& start, AddProducts add) {
-  if (!p.checks_stop) return sum_up(fb, fb.i64(0), hi, depth, start, add);
-  llvm::BasicBlock* before = fb.build.GetInsertBlock();
-  llvm::BasicBlock* block = fb.block("k_block");
-  llvm::BasicBlock* after = fb.block("k_done");
-  fb.build.CreateBr(block);
-  fb.build.SetInsertPoint(block);
-  llvm::PHINode* k = fb.build.CreatePHI(fb.build.getInt64Ty(), 2);
-  k->addIncoming(fb.i64(0), before);
-  std::vector<llvm::PHINode*> carried;
-  for (Value* s : start) {
-    carried.push_back(fb.build.CreatePHI(s->getType(), 2));
-    carried.back()->addIncoming(s, before);
-  }
-  emit_stop_check(fb);
-  Value* end = end_of_block(fb, k, hi, k_block);
-  const Sums next = sum_up(fb, k, end, depth, Sums(carried.begin(), carried.end()), add);
-  llvm::BasicBlock* back = fb.build.GetInsertBlock();
-  k->addIncoming(end, back);
-  for (std::size_t i = 0; i < carried.size(); ++i) carried[i]->addIncoming(next[i], back);
-  fb.build.CreateCondBr(fb.build.CreateICmpSLT(end, hi), block, after);
-  fb.build.SetInsertPoint(after);
-  return next;
 }
 
 Value* column_address(FunctionBuilder& fb, const Product& p, Value* column, Value* k) {
@@ -266,6 +200,65 @@ Sums first_sums(FunctionBuilder& fb, const Product& p, const Tile& t) {
 }
 
 }  // namespace
+
+Sums sum_up(FunctionBuilder& fb, Value* lo, Value* hi, std::int64_t depth, const Sums& start,
+            AddProducts add) {
+  llvm::BasicBlock* before = fb.build.GetInsertBlock();
+  llvm::BasicBlock* loop = fb.block("depth");
+  llvm::BasicBlock* after = fb.block("summed");
+  fb.build.CreateCondBr(fb.build.CreateICmpSLT(lo, hi), loop, after);
+  fb.build.SetInsertPoint(loop);
+  llvm::PHINode* k = fb.build.CreatePHI(fb.build.getInt64Ty(), 2);
+  k->addIncoming(lo, before);
+  std::vector<llvm::PHINode*> carried;
+  for (Value* s : start) {
+    carried.push_back(fb.build.CreatePHI(s->getType(), 2));
+    carried.back()->addIncoming(s, before);
+  }
+  const Sums next = add(k, Sums(carried.begin(), carried.end()));
+  Value* next_k = fb.build.CreateNSWAdd(k, fb.i64(depth));
+  disable_unrolling(fb, fb.build.CreateCondBr(fb.build.CreateICmpSLT(next_k, hi), loop, after));
+  k->addIncoming(next_k, loop);
+  for (std::size_t i = 0; i < carried.size(); ++i) carried[i]->addIncoming(next[i], loop);
+  fb.build.SetInsertPoint(after);
+  Sums finals;
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    llvm::PHINode* final = fb.build.CreatePHI(start[i]->getType(), 2);
+    final->addIncoming(start[i], before);
+    final->addIncoming(next[i], loop);
+    finals.push_back(final);
+  }
+  return finals;
+}
+
+/// Steps of k between two checks of the stop flag; a multiple of every `depth`.
+constexpr std::int64_t k_block = 4096;
+
+Sums sum_in_blocks(FunctionBuilder& fb, const Product& p, Value* hi, std::int64_t depth,
+                   const Sums& start, AddProducts add) {
+  if (!p.checks_stop) return sum_up(fb, fb.i64(0), hi, depth, start, add);
+  llvm::BasicBlock* before = fb.build.GetInsertBlock();
+  llvm::BasicBlock* block = fb.block("k_block");
+  llvm::BasicBlock* after = fb.block("k_done");
+  fb.build.CreateBr(block);
+  fb.build.SetInsertPoint(block);
+  llvm::PHINode* k = fb.build.CreatePHI(fb.build.getInt64Ty(), 2);
+  k->addIncoming(fb.i64(0), before);
+  std::vector<llvm::PHINode*> carried;
+  for (Value* s : start) {
+    carried.push_back(fb.build.CreatePHI(s->getType(), 2));
+    carried.back()->addIncoming(s, before);
+  }
+  emit_stop_check(fb);
+  Value* end = end_of_block(fb, k, hi, k_block);
+  const Sums next = sum_up(fb, k, end, depth, Sums(carried.begin(), carried.end()), add);
+  llvm::BasicBlock* back = fb.build.GetInsertBlock();
+  k->addIncoming(end, back);
+  for (std::size_t i = 0; i < carried.size(); ++i) carried[i]->addIncoming(next[i], back);
+  fb.build.CreateCondBr(fb.build.CreateICmpSLT(end, hi), block, after);
+  fb.build.SetInsertPoint(after);
+  return next;
+}
 
 Value* element_at(FunctionBuilder& fb, const BoundBuffer& b, Value* base,
                   std::initializer_list<std::pair<Value*, Value*>> terms) {

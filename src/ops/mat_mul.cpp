@@ -68,12 +68,10 @@ void append_batch(Emitter& e, std::size_t k, std::int64_t count, const Indices& 
   }
 }
 
-/// Whether `a` is a stack of one-row matrices and b is one matrix. The stack is then multiplied as
-/// one matrix.
-bool multiplies_rows(const Type& a, const Operand& left, const Operand& right) {
-  if (left.vector || left.transposed || left.batch == 0) return false;
-  const Extent rows = row(a, left);
-  return rows.known() && rows.value == 1 && !right.vector && right.batch == 0;
+/// Whether `a` is a stack of one-row matrices and b is one matrix, if the matrices have one row.
+/// The stack is then multiplied as one matrix.
+bool may_multiply_rows(const Operand& left, const Operand& right) {
+  return !left.vector && !left.transposed && left.batch > 0 && !right.vector && right.batch == 0;
 }
 
 /// The rows and columns of each matrix of the result, and the depth of the product.
@@ -85,10 +83,7 @@ std::vector<Ex> sizes_of_product(Emitter& e, const Operand& left, const Operand&
           e.extent(0, depth)};
 }
 
-void write_product(Emitter& e) {
-  Operand left(e.input(0), e.attributes(), "transpose_a");
-  const Operand right(e.input(1), e.attributes(), "transpose_b");
-  if (multiplies_rows(e.input(0), left, right)) --left.batch;
+void write_products(Emitter& e, const Operand& left, const Operand& right) {
   const std::int64_t batch = std::max(left.batch, right.batch);
   const BufferPart a = e.input_buffer(0), b = e.input_buffer(1), c = e.output_buffer(0);
   const auto leading_of = [](const BufferPart& part, std::int64_t more) {
@@ -119,6 +114,29 @@ void write_product(Emitter& e) {
     leading.insert(leading.end(), sizes.begin(), sizes.end());
     e.builder().contract(product, leading);
   });
+}
+
+void write_product(Emitter& e) {
+  const Operand left(e.input(0), e.attributes(), "transpose_a");
+  const Operand right(e.input(1), e.attributes(), "transpose_b");
+  if (!may_multiply_rows(left, right) || !e.may_be_one(0, left.batch))
+    return write_products(e, left, right);
+  Operand merged = left;
+  --merged.batch;
+  const Extent rows = row(e.input(0), left);
+  if (rows.known()) return write_products(e, merged, right);
+  // The order of a sum depends on the number of rows only if the columns are dot products.
+  if (!right.transposed) return write_products(e, left, right);
+  e.builder().if_(
+      e.extent(0, left.batch) == 1,
+      [&] {
+        write_products(e, merged, right);
+        return std::vector<Ex>{};
+      },
+      [&] {
+        write_products(e, left, right);
+        return std::vector<Ex>{};
+      });
 }
 
 /// x with all axes except the last merged into one.

@@ -72,7 +72,28 @@ template <bool fused, class T>
 // fma is exact in both clones; the first has the instruction, the other calls the C library.
 RONDEL_VERSIONS void strip_f32(const Strip<float>& s, float* sums) { run_strip<true>(s, sums); }
 RONDEL_VERSIONS void strip_f64(const Strip<double>& s, double* sums) { run_strip<true>(s, sums); }
+
+/// A part of the steps of a dot product.
+template <class T> struct Dot {
+  const T* a;
+  std::int64_t a_step;
+  const T* b;
+  std::int64_t b_step;
+  std::int64_t depth;
+};
+
+/// Adds the steps to the parts of the sum; the first step belongs to part 0.
+template <class T> [[gnu::always_inline]] inline void run_dot(const Dot<T>& d, T* parts) {
+  constexpr std::int64_t count = bytes_of_parts / sizeof(T);
+  for (std::int64_t k = 0; k < d.depth; ++k)
+    parts[k % count] = step<true>(d.a[k * d.a_step], d.b[k * d.b_step], parts[k % count]);
+}
+RONDEL_VERSIONS void dot_f32(const Dot<float>& d, float* parts) { run_dot(d, parts); }
+RONDEL_VERSIONS void dot_f64(const Dot<double>& d, double* parts) { run_dot(d, parts); }
 #undef RONDEL_VERSIONS
+
+void dot(const Dot<float>& d, float* parts) { dot_f32(d, parts); }
+void dot(const Dot<double>& d, double* parts) { dot_f64(d, parts); }
 
 template <class T> void strip(const Strip<T>& s, T* sums, bool fused) {
   if constexpr (std::is_same_v<T, float>) {
@@ -167,6 +188,33 @@ bool multiply(const Matrix& a_any, const Matrix& b_any, const Matrix& c, bool fu
   return true;
 }
 
+/// Adds the parts of a sum in a fixed tree.
+template <class T> T sum_of_parts(T* parts) {
+  for (std::size_t half = bytes_of_parts / sizeof(T) / 2; half > 0; half /= 2)
+    for (std::size_t i = 0; i < half; ++i) parts[i] += parts[i + half];
+  return parts[0];
+}
+
+/// The product whose elements are dot products.
+template <class T> bool multiply_in_parts(const Product& p, Stop stop) {
+  const T *a = static_cast<const T*>(p.a.data), *b = static_cast<const T*>(p.b.data);
+  for (std::int64_t i = 0; i < p.c.rows; ++i)
+    for (std::int64_t j = 0; j < p.c.columns; ++j) {
+      T parts[bytes_of_parts / sizeof(T)] = {};
+      Dot<T> d{a + i * p.a.row_stride, p.a.column_stride, b + j * p.b.column_stride, p.b.row_stride,
+               0};
+      for (std::int64_t left = p.a.columns; left > 0; left -= d.depth) {
+        if (stop_requested(stop)) return false;
+        d.depth = std::min(left, steps_between_checks);
+        dot(d, parts);
+        d.a += d.depth * d.a_step;
+        d.b += d.depth * d.b_step;
+      }
+      put(p.c, i * p.c.row_stride + j * p.c.column_stride, sum_of_parts(parts));
+    }
+  return true;
+}
+
 struct Factor {
   std::int32_t buffer, leading;
   bool transposed, vector, row;  ///< `row`: a vector is one row, else one column
@@ -219,10 +267,25 @@ void set_sizes(Product& p, const Contract& c, const std::int64_t* sizes) {
 
 }  // namespace
 
-bool contract(const Matrix& a, const Matrix& b, const Matrix& c, bool fused, Stop stop) {
+DotProducts dot_products(const Program& program, const Contract& c) {
+  const auto dtype = [&](std::int32_t id) {
+    return program.buffers[static_cast<std::size_t>(id)].dtype;
+  };
+  if (!c.fused || !is_wide_float(dtype(c.c))) return DotProducts::never;
+  if (dtype(c.a) != dtype(c.c) || dtype(c.b) != dtype(c.c)) return DotProducts::never;
+  if (c.b_vector) return c.a_transposed ? DotProducts::never : DotProducts::always;
+  if (!c.b_transposed) return DotProducts::never;
+  return c.a_vector ? DotProducts::always : DotProducts::if_one_row;
+}
+
+bool contract(const Product& p, bool fused, Stop stop) {
+  const Matrix &a = p.a, &b = p.b, &c = p.c;
   invariant(a.columns == b.rows && c.rows == a.rows && c.columns == b.columns,
             "contract of [{},{}] and [{},{}] into [{},{}]", a.rows, a.columns, b.rows, b.columns,
             c.rows, c.columns);
+  if (p.in_parts)
+    return c.dtype == DType::f64 ? multiply_in_parts<double>(p, stop)
+                                 : multiply_in_parts<float>(p, stop);
   switch (c.dtype) {
     case DType::f64: return multiply<double>(a, b, c, fused, stop);
     case DType::f32:
@@ -263,6 +326,8 @@ Product operands_of(const Program& program, const Contract& c, const View* views
     p.c.column_stride = view.strides[result.rank() - 1];
   }
   if (c.sized) set_sizes(p, c, leading + c.leading());
+  const DotProducts dots = dot_products(program, c);
+  p.in_parts = dots == DotProducts::always || (dots == DotProducts::if_one_row && p.c.rows == 1);
   return p;
 }
 

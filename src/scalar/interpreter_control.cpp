@@ -170,7 +170,7 @@ const Step* run_contract(Frame& f, const Step& s) {
   for (std::size_t i = 0; i < f.program->buffers.size(); ++i)
     views.push_back({f.buffers[i].data, f.buffers[i].extents, f.buffers[i].strides});
   const Product p = operands_of(*f.program, c, views.data(), indices.data());
-  return contract(p.a, p.b, p.c, c.fused, *f.stop) ? &s + 1 : stop_here(f);
+  return contract(p, c.fused, *f.stop) ? &s + 1 : stop_here(f);
 }
 
 }  // namespace

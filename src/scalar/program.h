@@ -162,7 +162,7 @@ struct Call {
 /// starting from 0, one fma per step for floats (if `fused`; else a rounded product and a sum). f16
 /// and bf16 accumulate in f32 and round once at the end; integers wrap in the type of c (operands
 /// are cast to it first). Of the axes that are not fixed, the first and the last form the matrix;
-/// those between them have extent 1.
+/// of those between them, index 0 is taken. Dot products are summed in parts: see contract.h.
 struct Contract {
   std::int32_t a = -1, b = -1, c = -1;                       ///< buffers
   std::int32_t a_leading = 0, b_leading = 0, c_leading = 0;  ///< axes fixed by operands

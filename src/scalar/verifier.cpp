@@ -324,9 +324,6 @@ class Verifier {
     const std::int64_t left = b.rank() - leading;
     hold(rank == 2 ? left >= rank : left == rank, "{} has {} axes left, not {}", b.name, left,
          rank);
-    for (std::int64_t axis = leading + 1; axis + 1 < b.rank(); ++axis)
-      hold(b.extents[static_cast<std::size_t>(axis)] == 1,
-           "axis {} of {} is between rows and columns, and not known to be 1", axis, b.name);
   }
 
   /// Integers of at least 8 bits, or floats with the accumulator type of c.

@@ -128,6 +128,67 @@ TEST(ContractTest, FewRowsAndManyColumns) {
   check({.m = 1, .k = 9, .n = 300, .fused = false});
 }
 
+/// Dot products: a row times a transposed matrix, a matrix times a vector, two vectors.
+TEST(ContractTest, DotProducts) {
+  for (const DType t : {DType::f32, DType::f64})
+    for (const auto& [n, k] : std::vector<std::array<std::int64_t, 2>>{
+             {0, 3}, {1, 0}, {1, 64}, {2, 1}, {3, 17}, {7, 16}, {9, 15}, {63, 63}, {65, 64}})
+      for (const bool known : {true, false}) {
+        if (known && t == DType::f64) continue;
+        Case c{.m = 1, .k = k, .n = n, .b_transposed = true, .known = known};
+        c.a = c.b = c.c = t;
+        check(c);
+        Case column{.m = n, .k = k, .n = 1, .b_vector = true, .known = known};
+        column.a = column.b = column.c = t;
+        check(column);
+      }
+  check({.m = 1, .k = 65, .n = 11, .b_transposed = true, .a_vector = true});
+}
+
+/// Sums that underflow to -0, with parts that have a step less than others.
+TEST(ContractTest, DotProductsKeepTheSignsOfZeros) {
+  Builder build("dot");
+  const auto ia = build.buffer({.name = "a", .access = Access::in, .extents = {1, -1}});
+  const auto ib = build.buffer({.name = "b", .access = Access::in, .extents = {-1, -1}});
+  const auto ic = build.buffer({.name = "c", .access = Access::out, .extents = {1, -1}});
+  build.contract({.a = ia, .b = ib, .c = ic, .b_transposed = true}, {});
+  const auto filled = [](Shape shape, float x) {
+    const Tensor t(DType::f32, std::move(shape));
+    std::fill_n(t.data_as<float>(), t.size(), x);
+    return t;
+  };
+  agree(build.finish(), {filled({1, 17}, 1e-30F), filled({9, 17}, -1e-30F), filled({1, 9}, 1.0F)});
+}
+
+TEST(ContractTest, DotProductsOfWhatLiesApart) {
+  for (const DType t : {DType::f32, DType::f64})
+    for (const bool a_transposed : {false, true})
+      for (const bool contiguous : {false, true}) {
+        Case c{.m = 1,
+               .k = 35,
+               .n = 10,
+               .a_transposed = a_transposed,
+               .b_transposed = true,
+               .known = false,
+               .contiguous = contiguous};
+        c.a = c.b = c.c = t;
+        check(c);
+      }
+}
+
+/// Deep enough for several checks of the stop flag.
+TEST(ContractTest, DeepDotProducts) {
+  for (const bool known : {true, false})
+    for (const std::int64_t k : {4096, 9000})
+      check({.m = 1, .k = k, .n = 11, .b_transposed = true, .known = known});
+}
+
+/// One row of as many columns as several widths of tiles take.
+TEST(ContractTest, OneRowOfColumns) {
+  for (const std::int64_t n : {1, 8, 15, 16, 33, 63, 64, 65, 120, 127})
+    for (const bool known : {true, false}) check({.m = 1, .k = 21, .n = n, .known = known});
+}
+
 TEST(ContractTest, RoundedProducts) {
   check({.m = 7, .k = 33, .n = 40, .fused = false});
   check({.m = 7,

@@ -79,6 +79,58 @@ TEST(Contract, sums_with_one_accumulator_an_element) {
   }
 }
 
+/// The sum in parts, as `DotProducts` defines it.
+template <class T> T dot_in_parts(const T* a, const T* b, std::int64_t b_step, std::int64_t n) {
+  std::vector<T> parts(64 / sizeof(T), T(0));
+  for (std::size_t k = 0; k < static_cast<std::size_t>(n); ++k) {
+    T& part = parts[k % parts.size()];
+    part = std::fma(a[k], b[static_cast<std::int64_t>(k) * b_step], part);
+  }
+  for (; parts.size() > 1; parts.resize(parts.size() / 2))
+    for (std::size_t i = 0; i < parts.size() / 2; ++i) parts[i] += parts[i + parts.size() / 2];
+  return parts[0];
+}
+
+TEST(Contract, sums_dot_products_in_parts) {
+  for (const std::int64_t k : {0, 1, 8, 15, 16, 17, 100}) {
+    const Tensor a = Tensor::from<float>({1, k}, random_floats(k, 1));
+    const Tensor b = Tensor::from<float>({3, k}, random_floats(3 * k, 2));
+    const Tensor vector = Tensor::from<float>({k}, random_floats(k, 1));
+    const Tensor row = product({.b_transposed = true}, a, b, DType::f32, {1, 3});
+    const Tensor column = product({.b_vector = true}, b, vector, DType::f32, {3});
+    const Tensor both = product({.b_transposed = true, .a_vector = true}, vector, b, DType::f32,
+                                {3});
+    for (std::int64_t i = 0; i < 3; ++i) {
+      const float want = dot_in_parts(a.data_as<float>(), b.data_as<float>() + i * k, 1, k);
+      for (const Tensor* got : {&row, &column, &both})
+        EXPECT_EQ(got->data_as<float>()[i], want) << k << " " << i;
+    }
+  }
+  std::vector<double> values;
+  for (const float x : random_floats(100, 3)) values.push_back(x / 3.0);
+  const Tensor x = Tensor::from<double>({100}, values);
+  EXPECT_EQ(
+      product({.a_vector = true, .b_vector = true}, x, x, DType::f64, {}).data_as<double>()[0],
+      dot_in_parts(values.data(), values.data(), 1, 100));
+}
+
+/// With several rows, unfused, or of other types, sums have one accumulator.
+TEST(Contract, sums_other_products_in_order) {
+  const std::int64_t k = 40;
+  const Tensor a = Tensor::from<float>({2, k}, random_floats(2 * k, 1));
+  const Tensor b = Tensor::from<float>({3, k}, random_floats(3 * k, 2));
+  const Tensor one = Tensor::from<float>({1, k}, random_floats(k, 1));
+  const float *p = a.data_as<float>(), *q = b.data_as<float>();
+  EXPECT_EQ(product({.b_transposed = true}, a, b, DType::f32, {2, 3}).data_as<float>()[1],
+            dot<true>(p, 1, q + k, 1, k));
+  EXPECT_EQ(product({.b_transposed = true, .fused = false}, one, b, DType::f32, {1, 3})
+                .data_as<float>()[1],
+            dot<false>(p, 1, q + k, 1, k));
+  const Tensor column = b.strided(0, {k, 3}, {1, k}).packed();
+  EXPECT_EQ(product({}, one, column, DType::f32, {1, 3}).data_as<float>()[1],
+            dot<true>(p, 1, q + k, 1, k));
+}
+
 TEST(Contract, takes_vectors_and_leading_indices) {
   const Tensor a = Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6}),
                b = Tensor::from<float>({2, 3, 2}, {9, 9, 9, 9, 9, 9, 1, 2, 3, 4, 5, 6});

@@ -189,13 +189,6 @@ const Spoiled spoiled[] = {
     {"contract", [](Program& p) { find(p, Op::contract).id = 1; }, "no contract 1"},
     {"contract_rank", [](Program& p) { p.contracts[0].a_vector = false; },
      "x has 1 axes left, not 2"},
-    {"contract_axis_between",
-     [](Program& p) {
-       p.contracts[0].a_vector = false;
-       p.contracts[0].a = static_cast<std::int32_t>(p.buffers.size());
-       p.buffers.push_back({"t", DType::f32, Access::local, {2, 3, 5, 4}});
-     },
-     "axis 2 of t is between rows and columns, and not known to be 1"},
     {"contract_type", [](Program& p) { p.buffers[3].dtype = DType::i32; }, "f32 * f32 into i32"},
 };
 

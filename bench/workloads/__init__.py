@@ -16,6 +16,7 @@ NAMES = (
     "short_loop",
     "growing_log",
     "growing_cache",
+    "prefix_cache",
     "lstm_scan",
     "lstm_op",
     "knn_scan",

@@ -1,8 +1,10 @@
 #include "lowering/group.h"
 
 #include "base/cancellation.h"
+#include "ir/loop_parts.h"
 #include "lowering/extract.h"
 #include "ops/meaning.h"
+#include "ops/reading_view.h"
 
 #include <algorithm>
 #include <map>
@@ -33,11 +35,12 @@ class Grouper {
   Grouper(const Graph& g, ir::RegionId r, const ir::Types& types, bool fuse)
       : g_(g), region_(r), types_(types), fuse_(fuse) {}
 
-  std::vector<Group> run() {
+  std::vector<Group> run(bool read_in_place) {
     for (const NodeId n : g_.region(region_).nodes) {
       if (!g_.node(n).outputs.empty() && g_.constant(g_.node(n).outputs[0]) != nullptr) continue;
       place(n);
     }
+    if (read_in_place) take_beginnings_in();
     for (std::size_t i = 0; i < groups_.size(); ++i) complete(groups_[i]);
     return std::move(groups_);
   }
@@ -77,6 +80,47 @@ class Grouper {
       if (!elementwise || !same_extents(type(v), type(node.outputs[0]))) return std::nullopt;
     }
     return last;
+  }
+
+  void take_beginnings_in() {
+    for (Group& group : groups_) {
+      const NodeId product = group.nodes[0];
+      const ir::Node& node = g_.node(product);
+      if (ops::meaning_as<ops::LoopNest>(*node.op) == nullptr || !ops::reads_buffers(*node.op))
+        continue;
+      for (const ValueId v : node.inputs) {
+        const auto from = v == ValueId::none ? group_of_.end() : group_of_.find(v);
+        if (from == group_of_.end() || !is_read_in_place(v, product)) continue;
+        Group& maker = groups_[from->second];
+        group.nodes.insert(group.nodes.end(), maker.nodes.begin(), maker.nodes.end());
+        maker.nodes.clear();
+        group_of_.erase(from);
+      }
+    }
+    std::erase_if(groups_, [](const Group& group) { return group.nodes.empty(); });
+  }
+
+  /// Whether only the product reads v, which is the beginning of a value that lies in a buffer.
+  bool is_read_in_place(ValueId v, NodeId product) const {
+    const ir::Node& maker = g_.node(g_.value(v).producer);
+    const auto* view = ops::meaning_as<ops::ReadingView>(*maker.op);
+    return view != nullptr && view->is_beginning != nullptr && view->is_beginning(g_, maker) &&
+           lies_in_buffer(maker.inputs[0]) &&
+           std::ranges::all_of(g_.value(v).uses,
+                               [&](const ir::Use& use) { return use.node == product; });
+  }
+
+  /// A value of one element is in a register; elements of scans and what loops stack may be
+  /// scattered.
+  bool lies_in_buffer(ValueId v) const {
+    const ir::ValueInfo& info = g_.value(v);
+    if (!type(v).is_tensor() || !type(v).has_rank()) return false;
+    if (std::ranges::all_of(type(v).extents(), [](const ir::Extent& e) { return e == 1; }))
+      return false;
+    if (info.producer != NodeId::none) return !g_.node(info.producer).is_loop();
+    const NodeId around = g_.region(info.region).parent;
+    if (around == NodeId::none || !g_.node(around).is_loop()) return true;
+    return static_cast<std::size_t>(info.position) < 2 + ir::LoopParts(g_.node(around)).states;
   }
 
   std::vector<ValueId> reads(const ir::Node& node) {
@@ -152,8 +196,9 @@ class Grouper {
 
 }  // namespace
 
-std::vector<Group> group_nodes(const Graph& g, ir::RegionId r, const ir::Types& types, bool fuse) {
-  return Grouper(g, r, types, fuse).run();
+std::vector<Group> group_nodes(const Graph& g, ir::RegionId r, const ir::Types& types, bool fuse,
+                               bool read_in_place) {
+  return Grouper(g, r, types, fuse).run(read_in_place);
 }
 
 }  // namespace rondel::lowering

@@ -7,6 +7,7 @@ namespace rondel::lowering {
 
 /// Nodes of a region that become one step.
 struct Group {
+  /// In order; but a product is followed by the nodes whose results it reads in place.
   std::vector<ir::NodeId> nodes = {};
   /// Values from outside the group, each once, in order of first use.
   std::vector<ir::ValueId> inputs = {};
@@ -20,6 +21,9 @@ struct Group {
 /// Partitions the nodes of a region into groups, in an order in which they can run. Element-wise
 /// nodes over one index space share a group, so that the values between them stay in registers; if
 /// `fuse` is false, every node is a group of its own. `constant` nodes are in no group.
-std::vector<Group> group_nodes(const ir::Graph&, ir::RegionId, const ir::Types& types, bool fuse);
+/// `read_in_place`: a product's group takes in the nodes that give a beginning of a buffer
+/// (`ReadingView::is_beginning`) to the product alone. They copy nothing then.
+std::vector<Group> group_nodes(const ir::Graph&, ir::RegionId, const ir::Types& types, bool fuse,
+                               bool read_in_place = false);
 
 }  // namespace rondel::lowering

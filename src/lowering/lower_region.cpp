@@ -56,6 +56,8 @@ void RegionLowering::group(const Group& g, const LoopContext* around, Ex t) {
   if (node.is_loop()) return loop(g.nodes[0]);
   for (const NodeId n : g.nodes) check_rule(n);
   const bool whole = ops::writes_buffers(*node.op);
+  if (whole)
+    for (const NodeId n : std::span(g.nodes).subspan(1)) define_beginning(n);
   for (const ValueId v : g.outputs)
     scope_.sinks.insert_or_assign(v, sink_for(v, whole ? nullptr : around, t, !whole));
   if (whole) on_buffers(g);
@@ -142,6 +144,15 @@ void RegionLowering::check_rule(NodeId n) {
   b_.enter(ir::where(tree_.graph(), n));
   for (const ir::Integer& condition : conditions) b_.check(integer(condition) >= 0, text, shown);
   b_.leave();
+}
+
+/// Defines the result of a node that is read where the node's input lies.
+void RegionLowering::define_beginning(NodeId n) {
+  const ir::Node& node = tree_.graph().node(n);
+  Operand beginning = scope_.operands.at(node.inputs[0]);
+  beginning.part.whole = false;
+  beginning.extents = extents_of(node.outputs[0]);
+  define(node.outputs[0], std::move(beginning));
 }
 
 /// A loop nest or a kernel stores to buffers only, and may read whole buffers: operands in

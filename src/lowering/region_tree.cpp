@@ -193,7 +193,7 @@ ir::Extent RegionTree::most_trips(NodeId loop) const {
 void RegionTree::visit(RegionId r, std::optional<Position> holder) {
   RegionInfo& here = regions_[r];
   here.holder = holder;
-  here.groups = group_nodes(g_, r, k_.types, options_.fuse);
+  here.groups = group_nodes(g_, r, k_.types, options_.fuse, options_.fuse);
   for (const ValueId v : g_.region(r).params) check_type(v);
   for (std::size_t i = 0; i < here.groups.size(); ++i) {
     here.begins.push_back(moment_++);
@@ -235,6 +235,8 @@ void RegionTree::visit_group(const Group& group, Position at) {
   }
   for (const ValueId v : group.outputs)
     if (!node.is_loop()) check_extents(v);
+  if (ops::reads_buffers(*node.op))  // what it reads in place
+    for (const NodeId n : std::span(group.nodes).subspan(1)) check_extents(g_.node(n).outputs[0]);
   const bool kernel = !group.program && node.regions.empty();
   for (const ValueId v : node.inputs)
     if (ops::reads_buffers(*node.op) && v != ValueId::none && type(v).is_tensor() &&

@@ -6,15 +6,21 @@ namespace rondel::ops {
 /// A view op whose element-by-element program loads the `value_inputs` listed in `reads` at run
 /// time if their values are not known when the program is written.
 struct ReadingView : ViewMeaning {
-  ReadingView(Fn v, Elements::Fn e, std::vector<std::size_t> r, Before b)
-      : ViewMeaning(std::move(v), std::move(e), std::move(b)), reads(std::move(r)) {}
+  /// Whether each element of the result is the element of the first input at the same index: the
+  /// result is the beginning of the input along each axis.
+  using IsBeginning = bool (*)(const ir::Graph&, const ir::Node&);
+  ReadingView(Fn v, Elements::Fn e, std::vector<std::size_t> r, Before b, IsBeginning is)
+      : ViewMeaning(std::move(v), std::move(e), std::move(b)), reads(std::move(r)),
+        is_beginning(is) {}
   std::vector<std::size_t> reads;
+  IsBeginning is_beginning;  ///< null: never
 };
 
 inline auto reading_view(ViewMeaning::Fn v, Elements::Fn e, std::vector<std::size_t> reads,
-                         ReadingView::Before before = nullptr) {
+                         ReadingView::Before before = nullptr,
+                         ReadingView::IsBeginning is_beginning = nullptr) {
   return std::make_shared<ReadingView>(std::move(v), std::move(e), std::move(reads),
-                                       std::move(before));
+                                       std::move(before), is_beginning);
 }
 
 /// Element i of one of the inputs in `reads`: a constant if the value of the input is known, else

@@ -257,6 +257,16 @@ Ex sliced_element(Emitter& e, std::size_t, const Indices& out) {
   return e.load(0, in);
 }
 
+/// Whether all starts are certainly 0 and all steps 1.
+bool takes_beginning(const ir::Graph& g, const ir::Node& node) {
+  const auto all_are = [&](std::size_t k, std::int64_t number) {
+    const Tensor* t = g.constant(node.inputs[k]);
+    return t != nullptr &&
+           std::ranges::all_of(ir::integers_of(*t), [&](std::int64_t i) { return i == number; });
+  };
+  return all_are(1, 0) && (!has_input(node, 4) || all_are(4, 1));
+}
+
 std::vector<ir::ValueId> batched_slice(ir::Builder& b, const ir::Node& node,
                                        std::span<const ir::Batch> inputs) {
   const auto rank = element_rank(b, inputs[0]);
@@ -348,7 +358,7 @@ const ir::OpEntry slice{{
                {"axes", ir::InputDef::optional},
                {"steps", ir::InputDef::optional}},
     .type = slice_rule,
-    .meaning = reading_view(sliced_view, sliced_element, {1}),
+    .meaning = reading_view(sliced_view, sliced_element, {1}, nullptr, takes_beginning),
     .value_inputs = {1, 2, 3, 4},
     .program_values = {1, 3, 4},
     .can_fail = unless_known({1, 2, 3, 4}),

@@ -11,12 +11,14 @@ namespace {
 
 /// Groups as text, "[a b](x)->(b)": the nodes, by the names of their first outputs, the inputs and
 /// the outputs of the group. A group that is no program begins with "!".
-std::string groups(const std::string& text, bool fuse = true) {
+std::string groups(const std::string& text, bool fuse = true, bool read_in_place = false,
+                   bool of_body = false) {
   const ir::Graph g = ir::parse(text);
   const ir::TypeEnvironment k = ir::type_environment(g);
   const auto name = [&](ir::ValueId v) { return g.value(v).name; };
   std::vector<std::string> all;
-  for (const Group& group : group_nodes(g, ir::RegionId::root, k.types, fuse)) {
+  const ir::RegionId r = of_body ? ir::RegionId{1} : ir::RegionId::root;
+  for (const Group& group : group_nodes(g, r, k.types, fuse, read_in_place)) {
     const auto node = [&](ir::NodeId n) { return name(g.node(n).outputs[0]); };
     all.push_back(fmt::format("{}[{}]({})->({})", group.program ? "" : "!",
                               join(group.nodes, " ", node), join(group.inputs, " ", name),
@@ -72,6 +74,55 @@ TEST(Group, ConstantsAreHeldAndKernelsStandAlone) {
     %m = neg(%n)
     yield %m })g"),
             "[a](x)->(a) ![n](a)->(n) [m](n)->(m)");
+}
+
+TEST(Group, ProductsReadBeginningsInPlace) {
+  const auto products = [](const std::string& slices) {
+    return groups(
+        "graph \"g\" (%q: f32[1, K], %x: f32[N, K], %n: i64[1]) {\n"
+        "%zero: i64[1] = constant value=i64[1] {0}\n" +
+            slices + "%y = mat_mul(%q, %s) transpose_b=1\nyield %y }",
+        true, true);
+  };
+  const std::string beginning = "%s = slice(%x, %zero, %n, %zero)\n";
+  EXPECT_EQ(products(beginning), "[y s](q x zero n)->(y)");
+  EXPECT_EQ(products("%s = slice(%x, %n, %n, %zero)\n"), "[s](x n)->(s) [y](q s)->(y)");
+  EXPECT_EQ(products("%one: i64[1] = constant value=i64[1] {1}\n"
+                     "%s = slice(%x, %zero, %n, %zero, %one)\n"),
+            "[y s](q x zero n one)->(y)");
+  EXPECT_EQ(products("%two: i64[1] = constant value=i64[1] {2}\n"
+                     "%s = slice(%x, %zero, %n, %zero, %two)\n"),
+            "[s](x n)->(s) [y](q s)->(y)");
+}
+
+TEST(Group, WhatOthersReadIsNotReadInPlace) {
+  const char* text = R"g(graph "g" (%q: f32[1, K], %x: f32[N, K], %n: i64[1]) {
+    %zero: i64[1] = constant value=i64[1] {0}
+    %s = slice(%x, %zero, %n, %zero)
+    %y = mat_mul(%q, %s) transpose_b=1
+    %t = reduce_sum(%s)
+    yield %y, %t })g";
+  EXPECT_EQ(groups(text, true, true), "[s](x n)->(s) [y](q s)->(y) [t](s)->(t)");
+}
+
+TEST(Group, ElementsOfScansAreNotReadInPlace) {
+  const auto body = [](const char* read) {
+    return groups(
+        fmt::format(R"g(graph "g" (%x: f32[T, N, K], %q: f32[1, K], %n: i64[1], %c: f32[N, K]) {{
+      %zero: i64[1] = constant value=i64[1] {{0}}
+      %c2, %ys, %#0: i64[] = loop states=(%c) scans=(%x) {{
+        body(%i: i64[], %go: bool[], %state: f32[N, K], %element: f32[N, K]) {{
+          %s = slice({}, %zero, %n, %zero)
+          %y = mat_mul(%q, %s) transpose_b=1
+          yield go=%go states=(%state) items=(%y)
+        }}
+      }}
+      yield %c2, %ys }})g",
+                    read),
+        true, true, true);
+  };
+  EXPECT_EQ(body("%state"), "[y s](q state zero n)->(y)");
+  EXPECT_EQ(body("%element"), "[s](element n)->(s) [y](q s)->(y)");
 }
 
 }  // namespace

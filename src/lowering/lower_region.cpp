@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "lowering/extent_expression.h"
 #include "lowering/extract.h"
+#include "lowering/rule_text.h"
 
 #include <algorithm>
 #include <limits>
@@ -120,29 +121,16 @@ void RegionLowering::check_item(std::size_t stack, ValueId item) {
   }
 }
 
-/// Emits the check that a node's rule accepts the extents that have become known by now. The
-/// message shows the types of the operands.
+/// Emits the check that a node's rule accepts the extents that have become known by now.
 void RegionLowering::check_rule(NodeId n) {
   const ir::Integers& conditions = tree_.conditions_inside(n);
   if (conditions.empty()) return;
-  const ir::Node& node = tree_.graph().node(n);
-  std::string text = "extents that do not fit:";
+  const RuleText told = rule_text(tree_.graph(), n, environment_, conditions);
   std::vector<Ex> shown;
-  for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-    const ValueId v = node.inputs[k];
-    if (v == ValueId::none) continue;
-    const auto& defs = node.op->inputs;
-    text += fmt::format(" {}={}[", defs[std::min(k, defs.size() - 1)].name, name(type(v).dtype()));
-    for (std::int64_t a = 0; a < type(v).rank(); ++a) {
-      const ir::Extent& e = type(v).extent(a);
-      const bool show = !e.known() && shown.size() < most_shown / 2;
-      text += fmt::format("{}{}", a > 0 ? "," : "", show ? "{}" : to_text(ir::Integer(e)));
-      if (show) shown.push_back(extent(e));
-    }
-    text += "]";
-  }
+  for (const ir::Extent& e : told.shown) shown.push_back(extent(e));
   b_.enter(ir::where(tree_.graph(), n));
-  for (const ir::Integer& condition : conditions) b_.check(integer(condition) >= 0, text, shown);
+  for (const ir::Integer& condition : conditions)
+    b_.check(integer(condition) >= 0, told.text, shown);
   b_.leave();
 }
 

@@ -122,21 +122,9 @@ void RegionTree::check_rule(NodeId n) {
         fmt::format("whether {} accepts its operands depends on extents that become known inside",
                     ir::where(g_, n)),
         "extents that are known before would do");
-  for (const ir::Integer& i : *conditions) {
-    if (k_.trips.never_negative(i) || can_express(i, in_class)) continue;
-    if (depends_on_measures(i))
-      return refuse(n,
-                    fmt::format("whether {} accepts its operands depends on the trip or on data",
-                                ir::where(g_, n)),
-                    "extents that agree in each trip would do");
-    conditions_inside_[n].push_back(i);
-  }
-}
-
-/// Where trips or data decide whether a rule holds, the node's own error tells more than a check
-/// of extents could.
-bool RegionTree::depends_on_measures(const ir::Integer& i) const {
-  return k_.trips.changes(i) || !(k_.without_measures(i) == i);
+  for (const ir::Integer& i : *conditions)
+    if (!k_.trips.never_negative(i) && !can_express(i, in_class))
+      conditions_inside_[n].push_back(i);
 }
 
 /// Whether the program has the integer that a name stands for: before it runs, or with a bound.

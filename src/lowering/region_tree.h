@@ -198,7 +198,6 @@ class RegionTree {
   Late late() const;
   bool is_found(ir::Symbol) const;
   bool depends_on_late(const ir::Integers&) const;
-  bool depends_on_measures(const ir::Integer&) const;
   bool follows_from_extents(ir::ValueId) const;
   bool extents_found(ir::NodeId) const;
   bool extent_known(const ir::Integer& e) const;

@@ -3,6 +3,7 @@
 import machine
 import numpy as np
 import pytest
+import rondel
 from models import in_all_ways, model
 
 
@@ -78,3 +79,33 @@ def test_slices_by_trips_and_data(loop, monkeypatch):
                     np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4, err_msg=str(way))
     how = sessions["2", "0"].how_it_ran()["node 'last' (Loop)"]
     assert (how == "natively, as a whole") == (loop not in STEP_BY_STEP), how
+
+
+# Nodes after slices whose rows data decide, and whether the message says what the node's own rule says.
+DECIDED = {
+    "only one row can go": ("a = Slice (x, first, kk, axis)  y = Squeeze (a, axis)", True),
+    "a row in front": ("a = Slice (x, first, kk, axis)  y = Concat <axis = 1> (s, a)", True),
+    "as many rows": ("a = Slice (x, first, kk, axis)  b = Slice (x, first, ii, axis)  y = Concat <axis = 1> (a, b)", False),
+}
+
+
+@pytest.mark.parametrize("name", DECIDED)
+def test_rules_that_data_decide(name, monkeypatch):
+    """Results or errors are the same in all ways, and the loop runs natively."""
+    nodes, own = DECIDED[name]
+    sessions = in_all_ways(model(one_loop(f"{nodes}  {SUM}  w = Identity (v)")), monkeypatch)
+    x = np.arange(12, dtype=np.float32).reshape(4, 3)
+    failed = 0
+    for d in ([1, 1, 1, 1], [0, 1, 2, 3], [0, 0, 0, 0], [1, 2, 1, 2], [3, 1, 2, 2], [4, 4, 4, 4], [2, 2, 3, 4]):
+        feeds = {"n": np.array(4), "x": x, "d": np.array(d), "s": x[:1]}
+        told = set()
+        for run in sessions.values():
+            for _ in range(2):
+                try:
+                    told.add(tuple(y.tobytes() for y in run.run(None, feeds)))
+                except rondel.CallerError as error:
+                    told.add(str(error) if own else (error.node, error.trips))
+                    failed += 1
+        assert len(told) == 1, told
+    assert 0 < failed < 7 * 2 * len(sessions)
+    assert set(sessions["2", "0"].how_it_ran().values()) == {"natively, as a whole"}

@@ -1,0 +1,97 @@
+"""Models with loops as exporters write them (tests/exported), beside ONNX Runtime, for several sizes each; and whether their loops run natively."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx.reference
+import onnxruntime
+import pytest
+import rondel
+from exported.feeds import feeds_of
+from models import run_as
+
+FOLDER = Path(__file__).parents[1] / "exported"
+MODELS = {f"{p.parent.name}/{p.stem}": p for p in sorted(FOLDER.glob("*/*.onnx"))}
+NATIVELY = "natively, as a whole"
+
+#: Models whose loops do not all run natively yet, and a part of the reason that the session tells.
+NOT_NATIVE = {
+    "onnxscript/edit_distance": "nothing bounds it",  # a row that grows anew in an inner loop
+    "onnxscript/greedy_cache": "accepts its operands depends",  # Squeeze without axes of the last token
+    "onnxscript/ragged": "a sequence or an optional is read in it",  # a list of tensors of unlike lengths
+    "tensorflow/edit_distance": "nothing bounds it",
+    "torchscript/ctc_greedy": "a sequence or an optional is read in it",  # a list that gets an item in some trips
+    "torchscript/edit_distance": "nothing bounds it",
+    "torchscript/nms-shrinking": "not known before the loop",  # a mask selects the boxes that are left
+    "torchscript/ragged": "a sequence or an optional is read in it",
+    "torchscript/viterbi": "a sequence or an optional is read in it",  # a second loop reads the list backwards
+}
+
+#: The least size, 0 elsewhere. torch.export's models are made for extents of at least 1 (ONNX Runtime ends the whole process at some
+#: scans of nothing), and neither ONNX Runtime nor onnx's reference runs what scans less than one element.
+LEAST = {"torch_export": 1, "torch_export/ctc_forward": 2, "torch_export/viterbi": 2, "torch_export/edit_distance": 3}
+
+#: Where a loop makes no trip, ONNX Runtime's stack of nothing has extent 0 on each unknown axis; ours is as long as an item.
+EMPTY = {"tensorflow/keras_peephole", "tensorflow/masked_gru", "tensorflow/peephole_lstm"}
+
+
+def options_for(name):
+    options = rondel.SessionOptions()
+    if name == "onnxscript/greedy_gru":  # `for ... break`, which onnxscript writes without an initial condition
+        options.loop_cond = "honour"
+    return options
+
+
+def peer(path):
+    """A function of feeds: ONNX Runtime's results; onnx's own where that fails; None if both refuse the feeds."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    session = onnxruntime.InferenceSession(str(path), options)
+    reference = onnx.reference.ReferenceEvaluator(str(path))
+
+    def run(feeds):
+        for runtime in (session, reference):
+            try:
+                return runtime.run(None, feeds)
+            except Exception:
+                continue
+        return None
+
+    return run
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_an_exported_model(name, monkeypatch):
+    run_as(monkeypatch, "2")
+    path = MODELS[name]
+    ours, theirs = rondel.InferenceSession(str(path), options_for(name)), peer(path)
+    how = {}
+    least = LEAST.get(name, LEAST.get(path.parent.name, 0))
+    for size in [n for n in (0, 1, 2, 5, 17, 40) if n >= least]:
+        feeds = feeds_of(path, size, seed=size)
+        want = theirs(feeds)
+        if want is None:
+            with pytest.raises(rondel.CallerError):
+                ours.run(None, feeds)
+            continue
+        for _ in range(2):
+            for got, expected in zip(ours.run(None, feeds), want, strict=True):
+                agree(got, np.asarray(expected), only_sizes=name in EMPTY and size == 0)
+        how |= ours.how_it_ran()
+    reasons = [text for text in how.values() if text != NATIVELY]
+    if name in NOT_NATIVE:
+        assert any(NOT_NATIVE[name] in text for text in reasons), f"{how}: if all run natively, take it off the list"
+    else:
+        assert not reasons
+
+
+def agree(got, want, only_sizes):
+    assert got.dtype == want.dtype
+    if only_sizes:
+        assert got.size == want.size
+        return
+    assert got.shape == want.shape
+    if got.dtype.kind == "f":
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+    else:
+        np.testing.assert_array_equal(got, want)

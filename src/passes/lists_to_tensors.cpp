@@ -4,6 +4,7 @@
 #include "ir/builder.h"
 #include "ir/loop_editor.h"
 #include "ir/name_of.h"
+#include "passes/lists.h"
 #include "passes/loop_body.h"
 
 #include <algorithm>
@@ -20,18 +21,6 @@ using ir::Node;
 using ir::NodeId;
 using ir::Type;
 using ir::ValueId;
-
-bool is(const Graph& g, NodeId n, std::string_view op) {
-  return n != NodeId::none && g.node(n).op->name == op;
-}
-
-/// Replaces a node by the value that it computes.
-void replace(Graph& g, NodeId n, ValueId by) {
-  const ValueId old = g.node(n).outputs[0];
-  if (g.value(by).name.empty()) g.value(by).name = g.value(old).name;
-  g.replace_uses(old, by);
-  g.erase_node(n);
-}
 
 /// What a node reads of a list.
 enum class Reading : std::uint8_t { item, length, stacked, joined, other };
@@ -110,8 +99,7 @@ class SlicesReader {
   void check_not_empty() {
     if (ir::Integer(type().extent(list_.axis)).at_least(1)) return;
     const ValueId some = b_("greater", {length(), b_.scalar(std::int64_t{0})});
-    b_.add("assertion", {some}, {{"message", "the sequence is empty; there is nothing to join"}},
-           0);
+    b_.add("assertion", {some}, {{"message", nothing_to_join}}, 0);
   }
 
   /// The whole with the axis of the slices at another position.
@@ -170,21 +158,6 @@ class ListReads {
     return changed;
   }
 
-  /// The tensors of a list that is made of named ones; nothing if the list is made in another way.
-  static std::optional<std::vector<ValueId>> named_items(const Graph& g, ValueId list) {
-    const NodeId n = g.value(list).producer;
-    if (is(g, n, "sequence_empty")) return std::vector<ValueId>();
-    if (is(g, n, "sequence_construct"))
-      return std::vector<ValueId>(g.node(n).inputs.begin(), g.node(n).inputs.end());
-    if (!is(g, n, "sequence_insert") || has_position(g.node(n))) return std::nullopt;
-    auto items = named_items(g, g.node(n).inputs[0]);
-    if (items) items->push_back(g.node(n).inputs[1]);
-    return items;
-  }
-  static bool has_position(const Node& insert) {
-    return insert.inputs.size() > 2 && insert.inputs[2] != ValueId::none;
-  }
-
  private:
   bool read(NodeId n) {
     const ValueId list = g_.node(n).inputs[0];
@@ -198,13 +171,13 @@ class ListReads {
 
   bool replace_by(NodeId n, ValueId by) {
     if (by == ValueId::none) return false;
-    replace(g_, n, by);
+    replace_node(g_, n, by);
     return true;
   }
 
   std::optional<Slices> slices_of(ValueId list) const {
     const NodeId n = g_.value(list).producer;
-    if (!is(g_, n, "split_to_sequence")) return std::nullopt;
+    if (!is_op(g_, n, "split_to_sequence")) return std::nullopt;
     const Node& node = g_.node(n);
     const ValueId whole = node.inputs[0];
     const bool in_parts = node.inputs.size() > 1 && node.inputs[1] != ValueId::none;
@@ -266,8 +239,7 @@ class FilledLists {
   ValueId final(std::size_t s) const { return g_.node(n_).outputs[s]; }
 
   bool begins_empty(std::size_t s) const {
-    const auto items = ListReads::named_items(g_,
-                                              g_.node(n_).inputs[loop_.parts().states_at() + s]);
+    const auto items = named_items(g_, g_.node(n_).inputs[loop_.parts().states_at() + s]);
     return items && items->empty();
   }
 
@@ -275,9 +247,9 @@ class FilledLists {
   bool gets_one_item(std::size_t s) const {
     const ValueId next = body().results[1 + s];
     const NodeId insert = g_.value(next).producer;
-    return is(g_, insert, "sequence_insert") && g_.node(insert).region == loop_.parts().body &&
-           g_.node(insert).inputs[0] == param(s) && !ListReads::has_position(g_.node(insert)) &&
-           g_.value(param(s)).uses.size() == 1 && g_.value(next).uses.size() == 1;
+    return appends(g_, insert) && g_.node(insert).region == loop_.parts().body &&
+           g_.node(insert).inputs[0] == param(s) && g_.value(param(s)).uses.size() == 1 &&
+           g_.value(next).uses.size() == 1;
   }
 
   /// Makes the list a stack. Returns why it cannot be one; empty if it became one.
@@ -311,7 +283,8 @@ class FilledLists {
     const ValueId stack = loop_.add_stack(item, axis, false, ValueId::none,
                                           Type::tensor(type.dtype(), std::move(extents)),
                                           g_.value(final(s)).name);
-    for (const NodeId n : readers) replace(g_, n, SlicesReader(g_, n, {stack, axis, false}).read());
+    for (const NodeId n : readers)
+      replace_node(g_, n, SlicesReader(g_, n, {stack, axis, false}).read());
     loop_.set_next(s, param(s));
     g_.erase_node(insert);
     loop_.remove_state(s);

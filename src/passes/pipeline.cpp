@@ -8,6 +8,7 @@
 #include "passes/expand_composites.h"
 #include "passes/fold_constants.h"
 #include "passes/fuse_multiply_add.h"
+#include "passes/grow_lists.h"
 #include "passes/hoist_invariants.h"
 #include "passes/key_random_ops.h"
 #include "passes/lists_to_tensors.h"
@@ -50,6 +51,8 @@ const Pass canonical[] = {
 const Pass optimizations[] = {
     {"lists_to_tensors", "what is read of a list is read of the tensor that its items make",
      [](ir::Graph& g, const PassOptions& o) { return lists_to_tensors(g, o.remarks); }},
+    {"grow_lists", "lists that loops append to, to be joined, are tensors that grow",
+     [](ir::Graph& g, const PassOptions&) { return grow_lists(g); }},
     {"unswitch_loops", "what a loop decides in each trip alike is decided before it",
      [](ir::Graph& g, const PassOptions& o) { return unswitch_loops(g, o.remarks); }},
     {"remove_dead_states", "states that only make their own next values are left out",

@@ -352,6 +352,6 @@ if __name__ == "__main__":
         try:
             write(name, module, inputs)
             print("wrote", name)
-        except Exception as error:
+        except Exception:
             print("cannot export", name)
             traceback.print_exc(limit=-1)

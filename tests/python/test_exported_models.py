@@ -18,13 +18,10 @@ NATIVELY = "natively, as a whole"
 NOT_NATIVE = {
     "onnxscript/edit_distance": "nothing bounds it",  # a row that grows anew in an inner loop
     "onnxscript/greedy_cache": "accepts its operands depends",  # Squeeze without axes of the last token
-    "onnxscript/ragged": "a sequence or an optional is read in it",  # a list of tensors of unlike lengths
     "tensorflow/edit_distance": "nothing bounds it",
-    "torchscript/ctc_greedy": "a sequence or an optional is read in it",  # a list that gets an item in some trips
+    "torchscript/ctc_greedy": "the branches of node",  # `a and b`, of which one has rank 1
     "torchscript/edit_distance": "nothing bounds it",
     "torchscript/nms-shrinking": "not known before the loop",  # a mask selects the boxes that are left
-    "torchscript/ragged": "a sequence or an optional is read in it",
-    "torchscript/viterbi": "a sequence or an optional is read in it",  # a second loop reads the list backwards
 }
 
 #: The least size, 0 elsewhere. torch.export's models are made for extents of at least 1 (ONNX Runtime ends the whole process at some

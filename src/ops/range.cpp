@@ -81,7 +81,7 @@ Ex integer_count(Emitter& e) {
   const Ex distance = select(up, wide(limit) - wide(start), wide(start) - wide(limit));
   const Ex step = select(delta > 0, wide(delta), 0 - wide(delta));
   const Ex count = cast(DType::i64, (distance - 1) / step + 1);
-  e.builder().check(count >= 0 | ~(up | down), "more elements than any tensor has");
+  e.builder().check((count >= 0) | ~(up | down), "more elements than any tensor has");
   return select(up | down, count, 0);
 }
 

@@ -73,6 +73,20 @@ def test_axes_whose_sizes_are_the_input_s_stay_as_they_are():
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+@pytest.mark.parametrize("scales", [(1, 1, 0.5, 0.7), (1, 1, 0.8, 1.3), (1, 1, 3, 2), (1, 1, 1, 1)])
+def test_version_10_rounds_up_where_it_shrinks(scales, mode, constant):
+    by = f32(*scales)
+    given = f"<float[4] by = {{{', '.join(map(str, scales))}}}>" if constant else ""
+    text = f"""f (float[N, C, H, W] x{'' if constant else ', float[4] by'}) => (float[A, B, P, Q] y) {given} {{
+        y = Resize <mode = "{mode}"> (x, by) }}"""
+    feeds = {"x": X} if constant else {"x": X, "by": by}
+    (got,) = run(text, feeds, opset=10)
+    (want,) = in_onnxruntime(model(text, 10).SerializeToString(), feeds)
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("opset", [11, 13, 18])
 def test_scales_are_empty_if_sizes_are_given(opset):
     text = """f (float[N, C, H, W] x) => (float[A, B, P, Q] y) <float[0] none = {}, int64[4] sizes = {1, 2, 9, 3}> {

@@ -85,13 +85,14 @@ std::vector<ValueId> scatter(Call& c) {
   return c.newest();
 }
 
-/// Upsample and Resize-10: asymmetric coordinates, rounded down to the nearest pixel.
-std::vector<ValueId> resize_with(Call& c, ValueId scales) {
-  c.attributes.set("coordinate_transformation_mode", std::string("asymmetric"));
-  c.attributes.set("nearest_mode", std::string("floor"));
+/// A Resize with the coordinates of Upsample and Resize-10.
+ValueId asymmetric_resize(Call& c, ValueId x, ValueId scales, const char* nearest) {
+  ir::Attributes attributes = c.attributes;
+  attributes.set("coordinate_transformation_mode", std::string("asymmetric"));
+  attributes.set("nearest_mode", std::string(nearest));
   if (c.attributes.s("mode", "nearest") == "bilinear")
-    c.attributes.set("mode", std::string("linear"));
-  return c.add("Resize", {c.in(0), ValueId::none, scales}, c.attributes, c.outputs);
+    attributes.set("mode", std::string("linear"));
+  return c.add("Resize", {x, ValueId::none, scales}, attributes, c.outputs)[0];
 }
 
 ValueId scales_of(Call& c, std::span<const double> values) {
@@ -102,19 +103,51 @@ ValueId scales_of(Call& c, std::span<const double> values) {
 }
 
 std::vector<ValueId> upsample(Call& c) {
-  if (c.version() >= 9) return resize_with(c, c.in(1));
+  const auto by = [&](ValueId scales) {
+    return std::vector{asymmetric_resize(c, c.in(0), scales, "floor")};
+  };
+  if (c.version() >= 9) return by(c.in(1));
   if (c.version() >= 7) {
     const auto scales = c.take("scales");
     require(scales.has_value(), "attribute 'scales' is missing");
-    return resize_with(c, scales_of(c, std::get<ir::Floats>(*scales)));
+    return by(scales_of(c, std::get<ir::Floats>(*scales)));
   }
   const auto height = c.take("height_scale"), width = c.take("width_scale");
   require(height && width, "height_scale and width_scale must be given");
   const double scales[] = {1, 1, std::get<double>(*height), std::get<double>(*width)};
-  return resize_with(c, scales_of(c, scales));
+  return by(scales_of(c, scales));
 }
 
-std::vector<ValueId> resize_10(Call& c) { return resize_with(c, c.in(1)); }
+/// The scales of the axes that grow, or of those that shrink, and 1 for the others. Nothing if
+/// there are certainly no such axes.
+std::optional<ValueId> scales_of_some(Call& c, ValueId scales, bool grow) {
+  const Tensor* known = c.importer.graph().constant(scales);
+  if (known == nullptr || known->dtype() != DType::f32)
+    return c.one(grow ? "Max" : "Min", {scales, c.number(DType::f32, 1)});
+  const Tensor list = known->packed();
+  std::vector<double> some(static_cast<std::size_t>(list.size()), 1);
+  bool any = false;
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    const float scale = list.data_as<float>()[i];
+    const bool other = grow ? scale <= 1 : scale >= 1;
+    if (!other) some[i] = scale;
+    any = any || !other;
+  }
+  if (!any) return std::nullopt;
+  return scales_of(c, some);
+}
+
+/// Resize-10. The nearest pixel is rounded down along axes that grow, and up along axes that
+/// shrink.
+std::vector<ValueId> resize_10(Call& c) {
+  if (c.attributes.s("mode", "nearest") != "nearest")
+    return {asymmetric_resize(c, c.in(0), c.in(1), "floor")};
+  const auto grown = scales_of_some(c, c.in(1), true), shrunk = scales_of_some(c, c.in(1), false);
+  const ValueId x = grown || !shrunk
+                        ? asymmetric_resize(c, c.in(0), grown.value_or(c.in(1)), "floor")
+                        : c.in(0);
+  return {shrunk ? asymmetric_resize(c, x, *shrunk, "ceil") : x};
+}
 
 /// Resize-11 and -13 have an empty input `scales` if `sizes` is given.
 std::vector<ValueId> resize_empty_scales(Call& c) {

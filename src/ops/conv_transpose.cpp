@@ -69,6 +69,9 @@ void conv_transpose_rule(ir::TypeContext& c) {
   for (std::int64_t axis = 2; axis < rank; ++axis) {
     const TransposedAxis t = transposed_axis(a, static_cast<std::size_t>(axis - 2),
                                              static_cast<std::size_t>(rank - 2), w.extent(axis));
+    require(t.output_padding < std::max(t.stride, t.dilation),
+            "output_padding has {}; expected less than the stride or the dilation, {}",
+            t.output_padding, std::max(t.stride, t.dilation));
     const ir::Integer extent = t.result(x.extent(axis));
     require(extent.number.value_or(0) >= 0,
             "{} elements on axis {} do not fill the padding; the result would have {}",
@@ -248,8 +251,10 @@ std::optional<std::int64_t> TransposedAxis::begin(const Extent& in) const {
   if (output_shape < 0 && !same) return pad_begin;
   if (kernel < 0 || (output_shape >= 0 && !in.known())) return std::nullopt;
   // With SAME padding, the result has `stride` elements for each element of x.
-  const std::int64_t steps = output_shape < 0 ? 0 : in.value * stride - output_shape;
-  const std::int64_t total = std::max<std::int64_t>(steps + output_padding + reach() - stride, 0);
+  const ir::Integer steps = output_shape < 0 ? 0 : ir::Integer(in) * stride - output_shape;
+  const auto rest = (steps + output_padding + reach() - stride).number;
+  if (!rest) return std::nullopt;
+  const std::int64_t total = std::max<std::int64_t>(*rest, 0);
   return upper ? total / 2 : total - total / 2;
 }
 

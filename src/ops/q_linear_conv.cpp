@@ -20,6 +20,8 @@ void q_linear_conv_rule(ir::TypeContext& c) {
     require_dtypes(c, k, byte_dtypes());
   for (const std::size_t k : {QConv::x_scale, QConv::w_scale, QConv::y_scale})
     require_dtype(c, k, DType::f32);
+  for (const std::size_t k : {QConv::x_scale, QConv::w_scale, QConv::y_scale})
+    require_sound_scale(c, k);
   require_same_dtype(c, QConv::x, QConv::x_zero);
   require_same_dtype(c, QConv::w, QConv::w_zero);
   for (const std::size_t k : {QConv::x_scale, QConv::x_zero, QConv::y_scale, QConv::y_zero})
@@ -76,6 +78,7 @@ const ir::OpEntry q_linear_conv{{
     .attributes = convolution_attributes(),
     .type = q_linear_conv_rule,
     .meaning = composite(quantized_convolution),
+    .value_inputs = {QConv::x_scale, QConv::w_scale, QConv::y_scale},
 }};
 
 }  // namespace

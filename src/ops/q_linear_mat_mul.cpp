@@ -26,6 +26,8 @@ void q_linear_mat_mul_rule(ir::TypeContext& c) {
   for (const std::size_t k : {QProduct::a, QProduct::b, QProduct::y_zero}) require_operand(c, k);
   for (const std::size_t k : {QProduct::a_scale, QProduct::b_scale, QProduct::y_scale})
     require_dtypes(c, k, scales);
+  for (const std::size_t k : {QProduct::a_scale, QProduct::b_scale, QProduct::y_scale})
+    require_sound_scale(c, k);
   require_same_dtype(c, QProduct::a, QProduct::a_zero);
   require_same_dtype(c, QProduct::b, QProduct::b_zero);
   require_scalar(c, QProduct::y_scale);
@@ -92,6 +94,7 @@ const ir::OpEntry q_linear_mat_mul{{
                {"y_zero_point"}},
     .type = q_linear_mat_mul_rule,
     .meaning = composite(quantized_product),
+    .value_inputs = {QProduct::a_scale, QProduct::b_scale, QProduct::y_scale},
 }};
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "ops/type_rules.h"
 
+#include <cmath>
+
 namespace rondel::ops {
 namespace {
 
@@ -70,6 +72,17 @@ void product_rule(ir::TypeContext& c, const ProductInputs& inputs, DType result)
   if (!left.vector) out.push_back(left.lines());
   if (!right.vector) out.push_back(right.lines());
   c.output(0, Type::tensor(result, std::move(out)));
+}
+
+void require_sound_scale(const ir::TypeContext& c, std::size_t k) {
+  const Tensor* scale = c.value(k);
+  if (scale == nullptr || scale->dtype() != DType::f32) return;
+  const Tensor list = scale->packed();
+  for (std::int64_t i = 0; i < list.size(); ++i) {
+    const float v = list.data_as<float>()[i];
+    require(std::isfinite(v) && v >= 0, "the scale, input {}, has {}; expected a finite number", k,
+            v);
+  }
 }
 
 ir::ValueId one_as_scalar(ir::Builder& b, ir::ValueId v) {

@@ -16,6 +16,9 @@ struct ProductInputs {
 /// broadcast; a vector is one row of a, or one column of b. Output 0 has dtype `result`.
 void product_rule(ir::TypeContext&, const ProductInputs&, DType result);
 
+/// Requires that the scale, input k, has no element that is NaN, infinite or negative, as far as
+/// its value is known.
+void require_sound_scale(const ir::TypeContext&, std::size_t k);
 /// A tensor with one element, as a scalar.
 ir::ValueId one_as_scalar(ir::Builder&, ir::ValueId);
 /// saturate(round(sums * scale) + zero_point), in the dtype of the zero point. `sums` is i32.

@@ -55,6 +55,7 @@ def test_in_a_loop_it_runs_natively():
         ("group = 0", (1, 2, 2, 2), (2, 3, 2, 2), "group is 0"),
         ("pads = [2, 2, 2, 2]", (1, 1, 1, 1), (1, 1, 2, 2), "do not fill the padding"),
         ("output_padding = [-1, 0]", (1, 1, 1, 1), (1, 1, 2, 2), "output_padding has -1"),
+        ("output_padding = [0, 2], strides = [1, 2]", (1, 1, 1, 1), (1, 1, 2, 2), "output_padding has 2; expected less than the stride or the dilation, 2"),
         ("output_shape = [3]", (1, 1, 1, 1), (1, 1, 2, 2), "output_shape has 1 elements; expected 2"),
         ("strides = [0, 1]", (1, 1, 1, 1), (1, 1, 2, 2), "stride"),
         ("kernel_shape = [3, 2]", (1, 1, 1, 1), (1, 1, 2, 2), "kernel_shape has 3 where w has 2"),

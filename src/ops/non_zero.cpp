@@ -4,7 +4,9 @@
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
+#include <algorithm>
 #include <complex>
+#include <span>
 #include <string>
 
 namespace rondel::ops {
@@ -60,17 +62,41 @@ void advance(Shape& index, const Shape& shape) {
   }
 }
 
+/// Calls f(from, to) for parts of [0, size), with stop checks between them.
+template <class F> void in_parts(kernels::StopCheck& stop, std::int64_t size, const F& f) {
+  for (std::int64_t from = 0; from < size; from += kernels::StopCheck::interval) {
+    const std::int64_t to = std::min(size, from + kernels::StopCheck::interval);
+    f(from, to);
+    stop.add_work(to - from);
+  }
+}
+
+/// The positions of the elements that are not zero; `to` has room for them. Without branches, since
+/// data often leave them to chance.
+template <class F>
+void write_positions(kernels::StopCheck& stop, std::int64_t size, const F& is_zero,
+                     std::span<std::int64_t> to) {
+  std::size_t n = 0;
+  in_parts(stop, size, [&](std::int64_t from, std::int64_t end) {
+    for (std::int64_t i = from; i < end && n < to.size(); ++i) {
+      to[n] = i;
+      n += is_zero(i) ? 0 : 1;
+    }
+  });
+}
+
 void non_zero_kernel(kernels::UnsizedCall& call) {
   const Tensor x = kernels::packed_with_stop_checks(call, 0);
   kernels::StopCheck stop(call);
   with_zero_test(x, [&](const auto& is_zero) {
     std::int64_t n = 0;
-    for (std::int64_t i = 0; i < x.size(); ++i) {
-      n += is_zero(i) ? 0 : 1;
-      stop.add_work(1);
-    }
+    in_parts(stop, x.size(), [&](std::int64_t from, std::int64_t to) {
+      for (std::int64_t i = from; i < to; ++i) n += is_zero(i) ? 0 : 1;
+    });
     const Tensor y = call.make(0, DType::i64, {x.rank(), n});
     auto* to = y.data_as<std::int64_t>();
+    if (x.rank() == 1)
+      return write_positions(stop, x.size(), is_zero, {to, static_cast<std::size_t>(n)});
     Shape index(x.shape().size());
     for (std::int64_t i = 0; i < x.size(); ++i, advance(index, x.shape())) {
       stop.add_work(2);

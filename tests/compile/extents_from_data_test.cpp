@@ -100,5 +100,55 @@ TEST(ExtentsFromData, WhatABranchFindsIsKnownThereOnly) {
   EXPECT_EQ(run(g, 4).how, "natively, as a whole");
 }
 
+// Nothing bounds what follows before it is made. Its trips run again with more room.
+
+constexpr const char* numbers = R"g(%none: i64[] = constant value=i64[] {0}
+      %one: i64[] = constant value=i64[] {1} )g";
+
+TEST(GivenSizes, RangesAreAsLongAsDataSay) {
+  const ir::Graph g = loop_of(numbers + std::string(R"g(%p = range(%none, %k, %one)
+      %r = cum_sum(%p, %none) %s = reduce_sum(%r) keepdims=0
+      %y = convert(%s) to=type f32[])g"));
+  for (const Execution how : {Execution::interpreter, Execution::compiled, Execution::quick})
+    EXPECT_THAT(run(g, 1, how).elements, ElementsAre(1, 0, 0, 56, 0));
+  EXPECT_EQ(run(g, 1).how, "natively, as a whole");
+}
+
+TEST(GivenSizes, InnerLoopsThatDataEndStackTheirItems) {
+  const ir::Graph g = loop_of(numbers + std::string(R"g(%yes = less(%none, %one)
+      %s, %#1 = loop go=%yes { body(%j: i64[], %c: bool[]) {
+          %more = less(%j, %k) %f = convert(%j) to=type f32[]
+          yield go=%more items=(%f) } }
+      %t = neg(%s) %a = reduce_max(%s) keepdims=0 %b = reduce_sum(%t) keepdims=0 %y = add(%a, %b))g"));
+  for (const Execution how : {Execution::interpreter, Execution::compiled, Execution::quick})
+    EXPECT_THAT(run(g, 1, how).elements, ElementsAre(-1, 0, 0, -21, 0));
+  EXPECT_EQ(run(g, 1).how, "natively, as a whole");
+}
+
+// A trip writes the state in place before it meets a size that does not suffice.
+TEST(GivenSizes, StatesAreRestoredBeforeTripsRunAgain) {
+  const ir::Graph g = ir::parse(R"g(graph "g" (%x: f32[N], %d: i64[M]) {
+    %five: i64[] = constant value=i64[] {5}
+    %none: i64[] = constant value=i64[] {0}
+    %one: i64[] = constant value=i64[] {1}
+    %last, %#0 = loop trips=%five states=(%x) {  // from "node 'loop'"
+      body(%i: i64[], %go: bool[], %v: f32[N]) {
+        %k = gather(%d, %i)
+        %w = add(%v, %v)
+        %p = range(%none, %k, %one)
+        %r = cum_sum(%p, %none)
+        %s = reduce_sum(%r) keepdims=0
+        %f = convert(%s) to=type f32[]
+        %u = add(%w, %f)
+        yield go=%go states=(%u)
+      }
+    }
+    yield %last
+  })g");
+  for (const Execution how : {Execution::interpreter, Execution::compiled, Execution::quick})
+    EXPECT_THAT(run(g, 2, how).elements, ElementsAre(32 + 16 + 112, 320 + 16 + 112));
+  EXPECT_EQ(run(g, 2).how, "natively, as a whole");
+}
+
 }  // namespace
 }  // namespace rondel::compile

@@ -130,11 +130,21 @@ def test_memory_that_does_not_suffice_is_an_error(monkeypatch):
         np.testing.assert_array_equal(got, expected)
 
 
-def test_a_late_need_for_room_keeps_the_states(monkeypatch):
-    """States are written in place; the trips that run again begin with those from before."""
-    made = model(LOOPS["positions up to data"])
+UNTIL_DATA_END = """main (float[V] s, int64[K] d) => (float[L] last, float[R] out)
+  <int64 zero = {0}, int64 one = {1}, bool yes = {1}> {
+  last, out = Loop ("", yes, s) <body = b (int64 i, bool go, float[V] v) => (bool on, float[V] w, float r) {
+    k = Gather (d, i)  next = Add (i, one)  following = Gather (d, next)  on = GreaterOrEqual (following, zero)
+    double = Add (v, v)  p = Range (zero, k, one)  q = CumSum (p, zero)  m = ReduceSum <keepdims = 0> (q)  f = Cast <to = 1> (m)
+    half = Div (double, two)  w = Add (half, f)  r = ReduceMax <keepdims = 0> (w) }>
+}""".replace("bool yes", "float two = {2}, bool yes")
+
+
+def test_trips_that_run_again_begin_with_the_states_from_before(monkeypatch):
+    """The states are written in place, and a size does not suffice in a late chunk of trips."""
+    made = model(UNTIL_DATA_END)
     sessions = in_all_ways(made, monkeypatch)
-    rng = np.random.default_rng(9)
     for length in (1, 5, 1000):
-        data = list(range(200)) + [5000] + [1] * 20
-        assert agree(sessions, made, feeds_of(rng, len(data), data, length))
+        for late in (30, 50, 70):
+            data = [k % 5 for k in range(150)] + [late] + [1] * 20 + [-1]
+            assert agree(sessions, made, {"s": np.arange(length, dtype=np.float32), "d": np.array(data)})
+    assert sessions["2", "0"].how_it_ran()["node 'last' (Loop)"] == "natively, as a whole"

@@ -12,6 +12,7 @@
 #include "passes/hoist_invariants.h"
 #include "passes/key_random_ops.h"
 #include "passes/lists_to_tensors.h"
+#include "passes/narrow_branches.h"
 #include "passes/orient_products.h"
 #include "passes/predictive_commoning.h"
 #include "passes/remove_dead.h"
@@ -49,6 +50,8 @@ const Pass canonical[] = {
 };
 
 const Pass optimizations[] = {
+    {"narrow_branches", "what must be one element is a scalar in each branch of an `if`",
+     [](ir::Graph& g, const PassOptions&) { return narrow_branches(g); }},
     {"lists_to_tensors", "what is read of a list is read of the tensor that its items make",
      [](ir::Graph& g, const PassOptions& o) { return lists_to_tensors(g, o.remarks); }},
     {"grow_lists", "lists that loops append to, to be joined, are tensors that grow",

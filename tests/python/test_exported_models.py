@@ -18,7 +18,6 @@ NATIVELY = "natively, as a whole"
 NOT_NATIVE = {
     "onnxscript/greedy_cache": "accepts its operands depends",  # Squeeze without axes of the last token
     "tensorflow/edit_distance": "may make no trip",  # the empty stack's shape depends on a Squeeze of what it would read
-    "torchscript/ctc_greedy": "the branches of node",  # `a and b`, of which one has rank 1
     "torchscript/nms-shrinking": "accepts its operands depends",  # a mask selects the boxes that are left
 }
 

@@ -110,6 +110,18 @@ TEST(Pool, Windows) {
   )");
 }
 
+TEST(Pool, Undone) {
+  check_ops(R"(
+    max_unpool x=[[[1, 2]]] indices=i64[[[1, 2]]]; kernel_shape=(2,) strides=(2,) -> [[[0, 1, 2, 0]]]
+    max_unpool x=[[[1, 2]]] indices=i64[[[1, 2]]] shape=i64[1, 1, 5]; kernel_shape=(2,) strides=(2,) -> [[[0, 1, 2, 0, 0]]]
+    max_unpool x=[[[1], [2]]] indices=i64[[[0], [3]]]; kernel_shape=(2,) -> [[[1, 0], [0, 2]]]
+    max_unpool x=f32(0,1,2) indices=i64(0,1,2); kernel_shape=(3,) pads=(1, 0) -> f32(0,1,3)
+    max_unpool x=[[[1]]] indices=i64[[[2]]]; kernel_shape=(2,) -> error: index 2 is out of range for extent 2
+    max_unpool x=f32(1,1,2) indices=i64(1,1,3); kernel_shape=(2,) -> error: differ in shape
+    max_unpool x=f32(1,1,1) indices=i64(1,1,1); kernel_shape=(1,) pads=(1, 1) -> error: -1
+  )");
+}
+
 TEST(Det, OfMatrices) {
   check_ops(R"(
     det x=[[1, 2], [3, 4]] -> -2

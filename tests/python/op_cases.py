@@ -607,6 +607,14 @@ def conv_transpose(rng, dtype, opset):
             yield [*inputs, draw(rng, dtype, (maps,), special=False)], attributes, 1
 
 
+def max_unpool(rng, dtype, opset):
+    for shape, attributes, whole in (((2, 3, 4), {"kernel_shape": [2], "strides": [2]}, 8), ((1, 2, 3, 2), {"kernel_shape": [3, 2], "strides": [2, 2], "pads": [1, 0, 0, 0]}, 24)):
+        count = int(np.prod(shape))
+        x = draw(rng, dtype, shape, special=False)
+        at = rng.permutation(shape[0] * shape[1] * whole)[:count].reshape(shape)
+        yield [x, at], attributes, 1
+
+
 def resize(rng, dtype, opset):
     f32 = lambda *values: np.array(values, np.float32)
     modes = ["nearest"] if dtype not in ("float32", "float64") else ["nearest", "linear", "cubic"]
@@ -748,6 +756,7 @@ OPS = {
     "QLinearMatMul": (BYTES, q_linear_matmul, 0),
     "QLinearConv": (BYTES, q_linear_conv, 0),
     "ConvTranspose": (["float32", "float64", "float16"], conv_transpose, 1e-4),
+    "MaxUnpool": (["float32", "float64"], max_unpool, 0),
     "Det": (["float32", "float64"], det, 1e-3),
     "LRN": (["float32"], lrn, 1e-5),
     "GridSample": (["float32", "float64"], grid_sample, 1e-3),

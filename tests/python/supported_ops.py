@@ -17,7 +17,7 @@ QUANTIZATION = "QuantizeLinear DequantizeLinear"
 
 RANDOM = "RandomUniform RandomUniformLike RandomNormal RandomNormalLike Bernoulli Multinomial"
 
-PRODUCTS = "MatMul Gemm Conv ConvTranspose LSTM MatMulInteger ConvInteger QLinearMatMul QLinearConv Det LRN GlobalLpPool Col2Im"
+PRODUCTS = "MatMul Gemm Conv ConvTranspose LSTM MatMulInteger ConvInteger QLinearMatMul QLinearConv Det LRN GlobalLpPool MaxUnpool Col2Im"
 
 MOVEMENT = """
     Shape Size Reshape Squeeze Unsqueeze Flatten Transpose Concat Split Slice Gather Expand Tile Pad

@@ -273,6 +273,7 @@ CASES = [
         Case("TensorScatter", (2, 5, 3), (2, 2, 3), at, opset=24, axis=1, mode=mode)
         for at, mode in [(None, "linear"), (i64(3, 1), "linear"), (i64(4, 1), "circular")]
     ],
+    Case("MaxUnpool", (1, 2, 2, 2), np.array([[[[1, 3], [14, 8]], [[16, 22], [28, 31]]]]), kernel_shape=[2, 2], strides=[2, 2]),
     Case("Det", (3, 3)),
     Case("Det", (2, 2, 4, 4), opset=22),
     Case("Det", np.array([[1.0, 2, 3], [2, 4, 6], [0, 1, 5]])),

@@ -292,6 +292,9 @@ def max(*data_0: ArrayLike) -> ndarray:
 def max_pool(X: ArrayLike, *, auto_pad: str = 'NOTSET', ceil_mode: int = 0, dilations: Sequence[int] | None = None, kernel_shape: Sequence[int], pads: Sequence[int] | None = None, storage_order: int = 0, strides: Sequence[int] | None = None, outputs: int | None = None) -> ndarray | tuple[ndarray, ...]:
     """MaxPool consumes an input tensor X and applies max pooling across the tensor according to kernel sizes, stride ..."""
 
+def max_unpool(X: ArrayLike, I: ArrayLike, output_shape: ArrayLike | None = None, *, kernel_shape: Sequence[int], pads: Sequence[int] | None = None, strides: Sequence[int] | None = None) -> ndarray:
+    """MaxUnpool essentially computes the partial inverse of the MaxPool op."""
+
 def mean(*data_0: ArrayLike) -> ndarray:
     """Element-wise mean of each of the input tensors (with Numpy-style broadcasting support)."""
 
@@ -615,6 +618,7 @@ lpnormalization = lp_normalization
 matmul = mat_mul
 matmulinteger = mat_mul_integer
 maxpool = max_pool
+maxunpool = max_unpool
 meanvariancenormalization = mean_variance_normalization
 negativeloglikelihoodloss = negative_log_likelihood_loss
 nonmaxsuppression = non_max_suppression

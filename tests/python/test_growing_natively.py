@@ -185,3 +185,22 @@ def test_few_trips_of_large_rows_need_little_memory(monkeypatch):
         for trips in (1, 2, 3):
             (last,) = s.run(None, {"s": row, "most": np.array(trips)})
             assert last.shape == (row.size * (trips + 1),) and (last == 1).all()
+
+
+@pytest.mark.parametrize("jit", WAYS)
+def test_a_state_that_needs_far_less_room_than_its_bound(jit, monkeypatch):
+    """Each part may be all of x, as far as is known before the loop; there is no memory for as much from each trip."""
+    run_as(monkeypatch, jit)
+    made = model("""main (float[N] x, int64[K] lengths, float[A] s) => (float[M] out) <int64[1] zero = {0}> {
+      n = Size (lengths)
+      last, out = Loop (n, "", zero, s) <body = b (int64 i, bool go, int64[1] at, float[V] v) => (bool on, int64[1] end, float[W] w) {
+        on = Identity (go)  k = Gather (lengths, i)  kk = Unsqueeze (k, zero)  end = Add (at, kk)  part = Slice (x, at, end)  w = Concat <axis = 0> (v, part) }>
+    }""")
+    options = rondel.SessionOptions()
+    options.max_memory_bytes = 1 << 20
+    s = rondel.InferenceSession(made, options)
+    for parts in (3, 1000, 3):
+        x = np.arange(2 * parts, dtype=np.float32)
+        for _ in range(2):
+            (got,) = s.run(None, {"x": x, "lengths": np.full(parts, 2), "s": np.zeros(0, np.float32)})
+            np.testing.assert_array_equal(got, x)

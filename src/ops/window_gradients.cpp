@@ -1,7 +1,7 @@
 #include "ops/window_gradients.h"
 
-#include "ops/conv_transpose.h"
 #include "ops/gradients.h"
+#include "ops/transposed_axis.h"
 #include "ops/windows.h"
 
 #include <algorithm>

@@ -57,6 +57,8 @@ struct KernelWorkspace {
 /// The values that a loop or an `if` reads from outside: its inputs, then its captures except
 /// constants.
 std::vector<ir::ValueId> outer_values(const ir::Graph&, ir::NodeId);
+/// What a loop or an `if` reads, with its role: "state 's'", "'x'".
+std::string role_of(const ir::Graph&, ir::NodeId, std::size_t outer_value);
 
 /// The scalar program of a whole loop or `if`, with all nested regions, for one shape class of its
 /// outer values.

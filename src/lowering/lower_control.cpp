@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ir/name_of.h"
 #include "lowering/extract.h"
 #include "lowering/lower.h"
 #include "lowering/lower_region.h"
@@ -311,6 +312,16 @@ std::vector<ValueId> outer_values(const ir::Graph& g, ir::NodeId n) {
           std::find(values.begin() + inputs, values.end(), v) == values.end())
         values.push_back(v);
   return values;
+}
+
+std::string role_of(const ir::Graph& g, ir::NodeId n, std::size_t k) {
+  const ir::Node& node = g.node(n);
+  if (node.is_loop()) {
+    const ir::LoopParts& parts = node.loop();
+    if (k >= parts.states_at() && k < parts.states_at() + parts.states)
+      return "state " + ir::name_of(g, g.region(parts.body).params[2 + k - parts.states_at()]);
+  }
+  return ir::name_of(g, outer_values(g, n)[k]);
 }
 
 LoweredRegion lower_control(const ir::Graph& g, ir::NodeId n, const ShapeClass& c,

@@ -1,8 +1,5 @@
 #include "lowering/refusals.h"
 
-#include "ir/name_of.h"
-#include "lowering/lower.h"
-
 #include <fmt/format.h>
 
 namespace rondel::lowering {
@@ -47,16 +44,6 @@ bool is_native(const ir::Type& t) { return has_native_elements(t) && t.has_rank(
 Refusal refusal_of(std::string_view what, const ir::Type& t) {
   const Kind kind = kind_of(t);
   return {fmt::format("{} {}", what, kind.what), kind.help};
-}
-
-std::string role_of(const ir::Graph& g, ir::NodeId n, std::size_t k) {
-  const ir::Node& node = g.node(n);
-  if (node.is_loop()) {
-    const ir::LoopParts& parts = node.loop();
-    if (k >= parts.states_at() && k < parts.states_at() + parts.states)
-      return "state " + ir::name_of(g, g.region(parts.body).params[2 + k - parts.states_at()]);
-  }
-  return ir::name_of(g, outer_values(g, n)[k]);
 }
 
 }  // namespace rondel::lowering

@@ -27,7 +27,4 @@ bool is_native(const ir::Type&);
 /// Why there is no native code for a value of this type. `what`: "state 's' is".
 Refusal refusal_of(std::string_view what, const ir::Type&);
 
-/// What a loop or an `if` reads, with its role: "state 's'", "'x'".
-std::string role_of(const ir::Graph&, ir::NodeId, std::size_t outer_value);
-
 }  // namespace rondel::lowering

@@ -25,17 +25,16 @@ std::optional<std::size_t> image_axes(const ir::Attributes& a, const ir::Type& i
 }
 
 /// The number of positions of the blocks, if all extents are known.
-std::optional<std::int64_t> block_count(const ir::Attributes& a, const ir::Integers& image,
-                                        const Ints& block) {
+ir::Extent block_count(const ir::Attributes& a, const ir::Integers& image, const Ints& block) {
   const kernels::WindowSpec spec = window_spec(a);
-  std::int64_t count = 1;
+  ir::Integer count = 1;
   for (std::size_t k = 0; k < block.size(); ++k) {
     const ir::Extent extent(image[k]);
-    if (!extent.known()) return std::nullopt;
+    if (!extent.known()) return {};
     const kernels::WindowAxis w = kernels::axis_of(spec, k, extent.value, block[k]);
-    count *= kernels::window_count(w, extent.value, false);
+    count = count * kernels::window_count(w, extent.value, false);
   }
-  return count;
+  return ir::Extent(count);
 }
 
 void col2im_rule(ir::TypeContext& c) {
@@ -75,13 +74,12 @@ void col2im_rule(ir::TypeContext& c) {
     require(rows < 0 || rows % elements == 0,
             "x has {} rows, which blocks of {} elements do not divide", rows, elements);
     if (rows >= 0) out[1] = rows / elements;
-    const auto count = image && image->size() == *axes && block->size() == *axes
-                           ? block_count(c.attributes(), *image, *block)
-                           : std::nullopt;
+    const bool complete = image && image->size() == *axes && block->size() == *axes;
+    const ir::Extent count = complete ? block_count(c.attributes(), *image, *block) : ir::Extent();
     const std::int64_t columns = x.has_rank() ? x.extent(2).value : -1;
-    require(!count || columns < 0 || *count == columns,
+    require(!count.known() || columns < 0 || count.value == columns,
             "x has {} columns; blocks of this shape have {} positions in the image", columns,
-            count.value_or(0));
+            count.value);
   }
   c.output(0, ir::Type::tensor(x.dtype(), std::move(out)));
 }

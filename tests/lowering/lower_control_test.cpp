@@ -364,16 +364,20 @@ TEST(LowerControl, AWindowThatGrowsHasRoom) {
 TEST(LowerControl, EveryCauseIsTold) {
   const LoweredRegion l = lowered(R"(graph "g" (%x0: f32[N], %y0: f32[M], %n: i64[]) {
     %x, %y, _ = loop trips=%n states=(%x0, %y0) { body(%i, %go, %x: f32[?], %y: f32[?]) {
-      %a = concat(%x, %x) axis=0
-      %b = concat(%y, %y) axis=0
+      %u = unique(%x)
+      %m = reduce_max(%u)
+      %a = add(%x, %m)
+      %v = unique(%y)
+      %o = reduce_max(%v)
+      %b = add(%y, %o)
       yield go=%go states=(%a, %b)
     } }
     yield %x, %y })");
   EXPECT_FALSE(l.program);
   ASSERT_EQ(l.refusals.size(), 2U) << why_not(l);
-  EXPECT_EQ(l.refusals[0].why, "nothing bounds how state 'x' grows along axis 0");
-  EXPECT_EQ(l.refusals[1].why, "nothing bounds how state 'y' grows along axis 0");
-  EXPECT_THAT(why_not(l), testing::EndsWith("(1 more follows from it); and 1 other reason"));
+  EXPECT_EQ(l.refusals[0].why, "node (unique) makes values whose sizes data decide");
+  EXPECT_EQ(l.refusals[1].why, "node (unique) makes values whose sizes data decide");
+  EXPECT_THAT(why_not(l), testing::EndsWith("and 1 other reason"));
 }
 
 TEST(LowerControl, WhatFollowsFromACauseIsCounted) {

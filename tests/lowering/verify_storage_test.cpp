@@ -385,6 +385,7 @@ TEST(VerifyStorage, EachExtentHasRoom) {
     for (StorageId id = 0; id < p.plan.all().size(); ++id) {
       const ir::Type& type = p.plan.all()[id].type;
       for (std::int64_t a = 0; a < type.rank(); ++a) {
+        if (p.tree.size_in(type.extent(a))) continue;  // the program checks that the size suffices
         Altered altered(p.plan);
         ir::Extents extents = type.extents();
         extents[static_cast<std::size_t>(a)] = ir::Extent(ir::Integer(type.extent(a)) - 1);

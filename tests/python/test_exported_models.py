@@ -1,5 +1,6 @@
 """Models with loops as exporters write them (tests/exported), beside ONNX Runtime, for several sizes each; and whether their loops run natively."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -7,8 +8,11 @@ import onnx.reference
 import onnxruntime
 import pytest
 import rondel
-from exported.feeds import feeds_of
 from models import run_as
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from exported.feeds import feeds_of  # noqa: E402
 
 FOLDER = Path(__file__).parents[1] / "exported"
 MODELS = {f"{p.parent.name}/{p.stem}": p for p in sorted(FOLDER.glob("*/*.onnx"))}

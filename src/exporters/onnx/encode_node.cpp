@@ -131,6 +131,18 @@ std::string of_scalars(const Graph& g, const ir::Node& n, EncodedNode&) {
   return std::ranges::any_of(n.inputs, listed) ? "its operands are scalars, not lists of one" : "";
 }
 
+/// One mode of coordinates begins in version 19; what else is newer shows in the attributes' names.
+std::string older_coordinates(const Graph&, const ir::Node&, EncodedNode& s) {
+  const std::string mode = s.attributes.s("coordinate_transformation_mode", "half_pixel");
+  return mode == "half_pixel_symmetric" ? mode + " begins in version 19 of Resize" : "";
+}
+
+std::string older_grid_modes(const Graph&, const ir::Node&, EncodedNode& s) {
+  const std::string mode = s.attributes.s("mode", "linear");
+  s.attributes.set("mode", mode == "linear" ? "bilinear" : mode == "cubic" ? "bicubic" : mode);
+  return {};
+}
+
 constexpr int newest_reduce = 17, any_version = 1000;
 constexpr VersionEncoding version_encodings[] = {
     {"ReduceSum", 1, 12, reduce},
@@ -158,6 +170,8 @@ constexpr VersionEncoding version_encodings[] = {
     {"BatchNormalization", 14, any_version, with_statistics},
     {"AveragePool", 1, 18, without_dilations},
     {"GroupNormalization", 18, 20, scale_of_groups},
+    {"Resize", 11, 18, older_coordinates},
+    {"GridSample", 16, 19, older_grid_modes},
 };
 
 const VersionEncoding* find_version_encoding(std::string_view op, int version) {

@@ -95,25 +95,32 @@ bool takes_panels(const Product& p) {
          known_or(p.depth, worth_panels(p)) >= worth_panels(p);
 }
 
+/// Emits two versions of a product, and a branch that takes the first if the condition is true.
+void emit_either(FunctionBuilder& fb, Value* condition, llvm::function_ref<void()> first,
+                 llvm::function_ref<void()> second) {
+  llvm::BasicBlock* one = fb.block("one_way");
+  llvm::BasicBlock* other = fb.block("other_way");
+  llvm::BasicBlock* after = fb.block("multiplied");
+  fb.build.CreateCondBr(condition, one, other);
+  fb.build.SetInsertPoint(one);
+  first();
+  fb.build.CreateBr(after);
+  fb.build.SetInsertPoint(other);
+  second();
+  fb.build.CreateBr(after);
+  fb.build.SetInsertPoint(after);
+}
+
 /// Emits both versions, and a branch that uses panels if the run-time extents are large enough.
 void emit_in_panels_or_directly(FunctionBuilder& fb, const Product& p) {
-  llvm::BasicBlock* many = fb.block("in_panels");
-  llvm::BasicBlock* few = fb.block("directly");
-  llvm::BasicBlock* after = fb.block("multiplied");
   const auto at_least = [&](Value* n, std::int64_t least) {
     return fb.build.CreateICmpSGE(n, fb.i64(least));
   };
   Value* worth = fb.build.CreateAnd(at_least(p.rows.count, rows_worth_panels),
                                     at_least(p.columns.count, columns_worth_panels));
   worth = fb.build.CreateAnd(worth, at_least(p.depth, worth_panels(p)));
-  fb.build.CreateCondBr(worth, many, few);
-  fb.build.SetInsertPoint(many);
-  emit_in_panels(fb, p);
-  fb.build.CreateBr(after);
-  fb.build.SetInsertPoint(few);
-  emit_product(fb, p);
-  fb.build.CreateBr(after);
-  fb.build.SetInsertPoint(after);
+  emit_either(
+      fb, worth, [&] { emit_in_panels(fb, p); }, [&] { emit_product(fb, p); });
 }
 
 /// Divides `count` into the fewest parts of at most `most`, and returns the size of equal parts.
@@ -209,17 +216,9 @@ void emit_by_rows(FunctionBuilder& fb, const Product& p) {
   const std::int64_t rows = known_or(p.rows.count, -1);
   if (rows == 1) return emit_dot_products(fb, p);
   if (rows >= 0) return emit_matrix_product(fb, p);
-  llvm::BasicBlock* one = fb.block("one_row");
-  llvm::BasicBlock* other = fb.block("rows");
-  llvm::BasicBlock* after = fb.block("rows_multiplied");
-  fb.build.CreateCondBr(fb.build.CreateICmpEQ(p.rows.count, fb.i64(1)), one, other);
-  fb.build.SetInsertPoint(one);
-  emit_dot_products(fb, p);
-  fb.build.CreateBr(after);
-  fb.build.SetInsertPoint(other);
-  emit_matrix_product(fb, p);
-  fb.build.CreateBr(after);
-  fb.build.SetInsertPoint(after);
+  emit_either(
+      fb, fb.build.CreateICmpEQ(p.rows.count, fb.i64(1)), [&] { emit_dot_products(fb, p); },
+      [&] { emit_matrix_product(fb, p); });
 }
 
 }  // namespace

@@ -8,10 +8,7 @@ namespace rondel::ops {
 namespace {
 
 void conv_integer_rule(ir::TypeContext& c) {
-  for (const std::size_t k : {0U, 1U}) {
-    require_dtypes(c, k, byte_dtypes());
-    if (c.has(k + 2)) require_same_dtype(c, k, k + 2);
-  }
+  require_bytes(c);
   if (c.has(2)) require_scalar(c, 2);
   convolution_rule(c, 1, DType::i32, !c.has(3) || fits_whole_or_channels(c, 3, 1, "w_zero_point"));
 }

@@ -7,10 +7,7 @@ namespace rondel::ops {
 namespace {
 
 void mat_mul_integer_rule(ir::TypeContext& c) {
-  for (const std::size_t k : {0U, 1U}) {
-    require_dtypes(c, k, byte_dtypes());
-    if (c.has(k + 2)) require_same_dtype(c, k, k + 2);
-  }
+  require_bytes(c);
   product_rule(c, {.a = 0, .b = 1, .of_rows = {2}, .of_columns = {3}}, DType::i32);
 }
 

@@ -105,6 +105,13 @@ std::span<const DType> byte_dtypes() {
   return both;
 }
 
+void require_bytes(const ir::TypeContext& c) {
+  for (const std::size_t k : {0U, 1U}) {
+    require_dtypes(c, k, byte_dtypes());
+    if (c.has(k + 2)) require_same_dtype(c, k, k + 2);
+  }
+}
+
 DType arithmetic_type(DType t) { return is_float(t) && !is_small_float(t) ? t : DType::f32; }
 
 }  // namespace rondel::ops

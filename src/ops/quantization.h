@@ -27,6 +27,9 @@ void require_scale(const ir::TypeContext&, std::size_t k);
 
 /// i8 and u8, which integer products take.
 std::span<const DType> byte_dtypes();
+/// Requires that inputs 0 and 1 are bytes, and that their zero points, if given as inputs 2 and 3,
+/// have their dtypes.
+void require_bytes(const ir::TypeContext&);
 
 /// The type for arithmetic on `t`: f32 if `t` is an integer or a float of at most 8 bits, else `t`.
 DType arithmetic_type(DType t);

@@ -24,6 +24,8 @@ constexpr std::size_t always = std::numeric_limits<std::size_t>::max();
 /// not for more than need so many bytes.
 constexpr std::int64_t first_trips = 32;
 constexpr double small_growth = 1 << 20;
+/// Twice a larger size does not fit into 64 bits.
+constexpr std::int64_t most_doubled = std::numeric_limits<std::int64_t>::max() / 2;
 
 /// The changing extents of a state: the number of the extent, and the axis that has it.
 std::vector<std::pair<std::size_t, std::size_t>> changing_axes(
@@ -132,16 +134,10 @@ void RegionBuffers::release() {
 
 bool GivenSizes::give(scalar::SizeNeeded needed, bool generous) {
   const std::size_t k = needed.number;
-  std::int64_t& size = sizes_[k];
-  if (!exact_[k]) {
-    const std::int64_t twice = size > std::numeric_limits<std::int64_t>::max() / 2 ? size
-                                                                                   : 2 * size;
-    size = generous ? std::max(needed.size, twice) : needed.size;
-    return true;
-  }
-  if (found_[k]) return false;
+  if (exact_[k] && found_[k]) return false;
   found_[k] = true;
-  size = needed.size;
+  const bool doubles = !exact_[k] && generous && sizes_[k] <= most_doubled;
+  sizes_[k] = doubles ? std::max(needed.size, 2 * sizes_[k]) : needed.size;
   return true;
 }
 
@@ -227,10 +223,10 @@ void NativeLoop::bind(Frame& frame, const LoopStart& start) {
 // that change are kept beside. Temporaries have room for as many trips, and all have the sizes that
 // the program is given. Where one of these does not suffice, the trips that ran last run again.
 
-std::vector<std::int64_t> NativeLoop::room_for(std::int64_t trips) const {
-  std::vector<std::int64_t> room{trips};
-  room.insert(room.end(), sizes_.values().begin(), sizes_.values().end());
-  return room;
+std::span<const std::int64_t> NativeLoop::room_for(std::int64_t trips) {
+  wanted_.assign(1, trips);
+  wanted_.insert(wanted_.end(), sizes_.values().begin(), sizes_.values().end());
+  return wanted_;
 }
 
 /// How many trips to make room for at first: all, if the loop certainly makes them or they need
@@ -267,10 +263,10 @@ std::optional<double> NativeLoop::bytes_for(std::int64_t trips) {
 /// trip, the states are the initial values.
 void NativeLoop::make_room(Frame& frame, std::int64_t trips) {
   Run& run = frame.run();
-  std::vector<std::int64_t> room = room_for(trips);
+  const auto room = room_for(trips);
   if (!buffers_.code()->types->evaluate_with_room(tensors_, room, types_))
     throw Error(Blame::limit, fmt::format("the states of {} trips do not fit into memory", trips));
-  if (room != laid_out_) {
+  if (!std::ranges::equal(room, laid_out_)) {
     laid_out_.clear();
     buffers_.set_types(types_);
   }
@@ -290,7 +286,7 @@ void NativeLoop::make_room(Frame& frame, std::int64_t trips) {
     buffers_.point_at(s.binding, s.block);
   }
   room_ = trips;
-  laid_out_ = std::move(room);
+  laid_out_.assign(room.begin(), room.end());
 }
 
 /// Keeps the states as they are before trips that may have to run again.

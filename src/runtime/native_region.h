@@ -138,7 +138,7 @@ class GivenSizes {
  private:
   std::vector<bool> exact_;
   std::vector<std::int64_t> sizes_;
-  std::vector<bool> found_;  ///< exact sizes that were needed in this run
+  std::vector<bool> found_;  ///< sizes that did not suffice in this run
 };
 
 /// A native loop with its buffers. Entering the loop reads the addresses of its inputs, copies the
@@ -193,7 +193,7 @@ class NativeLoop {
   std::optional<std::int64_t> run_trips(Frame&, const LoopStart&, std::span<Stack> stacks);
   bool lay_out(const std::function<void()>& allocate);
   std::int64_t first_room(const LoopStart&, std::int64_t most);
-  std::vector<std::int64_t> room_for(std::int64_t trips) const;
+  std::span<const std::int64_t> room_for(std::int64_t trips);
   std::optional<double> bytes_for(std::int64_t trips);
   void make_room(Frame&, std::int64_t trips);
   void make_more_room(Frame&, std::int64_t most);
@@ -221,6 +221,7 @@ class NativeLoop {
   std::vector<const Tensor*> tensors_;  ///< the outer values, while states grow
   OutputTypes types_;                   ///< scratch
   std::vector<std::int64_t> params_;    ///< scratch
+  std::vector<std::int64_t> wanted_;    ///< scratch of `room_for`
   std::optional<Error> no_memory_;
   std::uint8_t go_ = 0;
   std::int64_t stopped_ = 0;

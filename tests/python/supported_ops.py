@@ -20,7 +20,7 @@ RANDOM = "RandomUniform RandomUniformLike RandomNormal RandomNormalLike Bernoull
 PRODUCTS = "MatMul Gemm Conv ConvTranspose LSTM MatMulInteger ConvInteger QLinearMatMul QLinearConv Det LRN GlobalLpPool MaxUnpool Col2Im"
 
 MOVEMENT = """
-    Shape Size Reshape Squeeze Unsqueeze Flatten Transpose Concat Split Slice Gather Expand Tile Pad
+    Shape Size Reshape Squeeze Unsqueeze Flatten Transpose Concat Split Slice Gather Expand Tile Pad Trilu
     Range Constant ConstantOfShape NonZero Compress ReverseSequence TensorScatter BitCast
     Resize Upsample GridSample NonMaxSuppression
 """

@@ -366,6 +366,21 @@ def test_a_run_stops_at_the_first_failure(session):
     assert session["t"][0, 0] == 5
 
 
+@pytest.mark.parametrize("text", [
+    "div i j->j\nadd i i->j",
+    "div i j->j\nloop 2 {\nadd i i->j\nadd i i->k\n}\nmul i i->j",
+    "loop 2 {\ndiv i j->j\nadd i k->k\n}\nmul i i->j",
+    "loop 1 {\nloop 2 {\ndiv i j->j\nadd i k->k\n}\n}\nmul i i->j",
+])  # fmt: skip
+def test_a_line_fails_though_what_it_gives_is_overwritten(text):
+    """A later line takes what fails out of what the results need: also as one of the states of a block that they need."""
+    session = deepx.Session()
+    for name, values in {"i": [1, 2], "j": [0, 2], "k": [5, 6]}.items():
+        session[name] = np.array(values, np.int32)
+    with pytest.raises(CallerError, match="integer division by zero"):
+        session.run(text)
+
+
 def test_a_failure_of_the_data_is_that_of_its_line():
     """Lines run together; the error names the line that divides by zero, and the lines before it have taken effect."""
     session = deepx.Session(seed=3)

@@ -2,6 +2,10 @@
 
 #include "ir/infer.h"
 
+#include <algorithm>
+#include <iterator>
+#include <set>
+
 namespace rondel::deepx {
 
 Tensor zeros_view(DType dtype, const Shape& shape) {
@@ -9,28 +13,24 @@ Tensor zeros_view(DType dtype, const Shape& shape) {
 }
 namespace {
 
-/// The nodes that the results depend on, directly or through captures of regions.
-std::vector<bool> live_nodes(const ir::Graph& g, std::span<const ir::ValueId> results) {
-  std::vector<bool> live(g.node_count());
-  std::vector<ir::ValueId> waiting(results.begin(), results.end());
-  while (!waiting.empty()) {
-    const ir::NodeId n = g.value(waiting.back()).producer;
-    waiting.pop_back();
-    if (n == ir::NodeId::none || live[ir::index(n)]) continue;
-    live[ir::index(n)] = true;
-    for (const ir::ValueId v : g.node(n).inputs) waiting.push_back(v);
-    for (const ir::RegionId r : g.node(n).regions)
-      for (const ir::ValueId v : g.captures(r)) waiting.push_back(v);
-  }
-  return live;
+/// Whether the data can make the node fail. A block fails as its lines do.
+bool data_can_fail(const ir::Graph& g, ir::NodeId n) {
+  const std::vector<ir::RegionId>& regions = g.node(n).regions;
+  if (regions.empty()) return ir::can_fail(g, n);
+  return std::ranges::any_of(regions, [&](ir::RegionId r) {
+    return std::ranges::any_of(g.region(r).nodes,
+                               [&](ir::NodeId m) { return data_can_fail(g, m); });
+  });
 }
 
-/// Adds the dead values (overwritten by a later line) whose computation can fail.
-void add_dead_failures(Pending& p) {
-  const std::vector<bool> live = live_nodes(p.graph, p.values);
+/// Makes every value whose computation can fail a result: a line that fails fails, though later
+/// lines overwrite what it gives, or need it for nothing.
+void add_failures(Pending& p) {
+  const std::set<ir::ValueId> results(p.values.begin(), p.values.end());
   for (const ir::NodeId n : p.graph.root().nodes)
-    if (!live[ir::index(n)] && ir::can_fail(p.graph, n) && !p.graph.node(n).outputs.empty())
-      p.values.push_back(p.graph.node(n).outputs[0]);
+    if (data_can_fail(p.graph, n))
+      std::ranges::copy_if(p.graph.node(n).outputs, std::back_inserter(p.values),
+                           [&](ir::ValueId v) { return !results.contains(v); });
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ void Program::hand_over_graph(Pending& p) {
   p.graph = std::move(graph_);
   p.inputs = std::move(inputs_);
   clear_graph();
-  add_dead_failures(p);
+  add_failures(p);
 }
 
 Pending Program::take_all(

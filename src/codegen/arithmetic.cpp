@@ -45,7 +45,8 @@ struct Divisor {
 Divisor divisor(const Args& x) {
   Divisor d;
   d.zero = x.build.CreateICmpEQ(x.b, x.number(0));
-  d.minus_one = x.is_signed() ? x.build.CreateICmpEQ(x.b, x.number(-1)) : x.build.getFalse();
+  d.minus_one = x.is_signed() ? x.build.CreateICmpEQ(x.b, x.number(-1))
+                              : llvm::ConstantInt::getFalse(d.zero->getType());
   d.safe = x.build.CreateSelect(x.build.CreateOr(d.zero, d.minus_one), x.number(1), x.b);
   return d;
 }
@@ -80,7 +81,7 @@ Value* bnot(const Args& x) { return x.build.CreateNot(x.a); }
 
 /// Whether a shift count is below the bit width. Counts are unsigned.
 Value* in_width(const Args& x) {
-  return x.build.CreateICmpULT(x.b, x.number(x.llvm_type()->getIntegerBitWidth()));
+  return x.build.CreateICmpULT(x.b, x.number(x.llvm_type()->getScalarSizeInBits()));
 }
 
 Value* shl(const Args& x) {
@@ -92,7 +93,7 @@ Value* shl(const Args& x) {
 Value* shr(const Args& x) {
   Value* in = in_width(x);
   if (x.is_signed()) {
-    Value* last = x.number(x.llvm_type()->getIntegerBitWidth() - 1);
+    Value* last = x.number(x.llvm_type()->getScalarSizeInBits() - 1);
     return x.build.CreateAShr(x.a, x.build.CreateSelect(in, x.b, last));
   }
   Value* count = x.build.CreateSelect(in, x.b, x.number(0));
@@ -165,9 +166,11 @@ Emitter emitter(Op op) {
 Value* arithmetic(FunctionBuilder& fb, const Inst& inst) {
   const Emitter emit = emitter(inst.op);
   invariant(emit != nullptr, "codegen: {} is not arithmetic", scalar::name(inst.op));
-  const std::size_t n = inst.operand_count;
-  return emit({fb, fb.build, inst.type, fb.operand(inst, 0), n > 1 ? fb.operand(inst, 1) : nullptr,
-               n > 2 ? fb.operand(inst, 2) : nullptr});
+  const std::span<const Reg> operands = fb.program.operands(inst);
+  const auto operand = [&](std::size_t n) -> Value* {
+    return n < operands.size() ? shaped(fb, operands[n], fb.program.results(inst)[0]) : nullptr;
+  };
+  return emit({fb, fb.build, inst.type, operand(0), operand(1), operand(2)});
 }
 
 }  // namespace rondel::codegen

@@ -69,7 +69,7 @@ std::unique_ptr<scalar::Executable> Compiler::compile(
   llvm::LLVMContext context;
   PassGate gate(wanted);
   context.setOptPassGate(gate);
-  const auto module = jit_->write(context, *program);
+  const auto module = jit_->write(context, *program, tier);
   if (tier == Tier::optimised) jit_->optimise(*module);
   if (!gate.wanted()) return nullptr;
   Jit::Object object = jit_->assemble(*module, tier);
@@ -89,7 +89,7 @@ std::string Compiler::refusal(const scalar::Program& program) {
 
 std::string Compiler::to_llvm(const scalar::Program& program, Tier tier) const {
   llvm::LLVMContext context;
-  const auto module = jit_->write(context, program);
+  const auto module = jit_->write(context, program, tier);
   if (tier == Tier::optimised) jit_->optimise(*module);
   std::string text;
   llvm::raw_string_ostream stream(text);

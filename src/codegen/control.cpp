@@ -105,13 +105,20 @@ void unless(FunctionBuilder& fb, Value* condition, const char* name,
 }
 
 void begin_for(FunctionBuilder& fb, const Inst& inst) {
+  begin_for(fb, inst, fb.operand(inst, 0), fb.operand(inst, 1), 1);
+}
+
+void begin_for(FunctionBuilder& fb, const Inst& inst, Value* lo, Value* hi, std::int64_t step) {
   OpenLoop loop;
+  loop.lo = lo;
+  loop.hi = hi;
+  loop.step = step;
   loop.flags = inst.flags;
   loop.safepoint = fb.safepoint(inst);
+  loop.safepoint.block = (loop.safepoint.block + step - 1) / step * step;
   if (loop.safepoint.before) emit_stop_check(fb);
-  loop.lo = fb.operand(inst, 0);
-  loop.hi = fb.operand(inst, 1);
-  for (std::size_t i = 2; i < inst.operand_count; ++i) loop.inits.push_back(fb.operand(inst, i));
+  for (std::size_t i = 2; i < inst.operand_count; ++i)
+    loop.inits.push_back(shaped(fb, fb.program.operands(inst)[i], fb.program.results(inst)[i - 1]));
   loop.before = fb.build.GetInsertBlock();
   loop.body = fb.block("body");
   loop.after = fb.block("after");
@@ -132,7 +139,7 @@ void begin_for(FunctionBuilder& fb, const Inst& inst) {
     loop.carried.push_back(carried);
     fb.define(inst, i + 1, carried);
   }
-  if (independent(loop)) loop.group = llvm::MDNode::getDistinct(fb.llvm, {});
+  if (independent(loop) && step == 1) loop.group = llvm::MDNode::getDistinct(fb.llvm, {});
   fb.loops.push_back(std::move(loop));
 }
 
@@ -140,10 +147,12 @@ void end_for(FunctionBuilder& fb, const Inst& inst) {
   const OpenLoop loop = std::move(fb.loops.back());
   fb.loops.pop_back();
   const bool conditional = loop.flags & scalar::conditional;
+  const Inst& begin = fb.program.code[static_cast<std::size_t>(inst.jump)];
   std::vector<Value*> nexts;
   for (std::size_t i = conditional ? 1 : 0; i < inst.operand_count; ++i)
-    nexts.push_back(fb.operand(inst, i));
-  Value* next_index = fb.build.CreateNSWAdd(loop.index, fb.i64(1));
+    nexts.push_back(
+        shaped(fb, fb.program.operands(inst)[i], fb.program.results(begin)[nexts.size() + 1]));
+  Value* next_index = fb.build.CreateNSWAdd(loop.index, fb.i64(loop.step));
   const auto goes_on = [&](Value* hi) {
     Value* more = fb.build.CreateICmpSLT(next_index, hi);
     return conditional ? fb.build.CreateAnd(fb.operand(inst, 0), more) : more;
@@ -188,9 +197,11 @@ void begin_if(FunctionBuilder& fb, const Inst& inst) {
 
 void begin_else(FunctionBuilder& fb, const Inst& inst) {
   OpenIf& branch = fb.ifs.back();
-  branch.then_end = fb.build.GetInsertBlock();
+  const Inst& end = fb.program.code[static_cast<std::size_t>(inst.jump)];
   for (std::size_t i = 0; i < inst.operand_count; ++i)
-    branch.then_yields.push_back(fb.operand(inst, i));
+    branch.then_yields.push_back(
+        shaped(fb, fb.program.operands(inst)[i], fb.program.results(end)[i]));
+  branch.then_end = fb.build.GetInsertBlock();
   fb.build.CreateBr(branch.after);
   fb.build.SetInsertPoint(branch.otherwise);
 }
@@ -198,14 +209,16 @@ void begin_else(FunctionBuilder& fb, const Inst& inst) {
 void end_if(FunctionBuilder& fb, const Inst& inst) {
   const OpenIf branch = std::move(fb.ifs.back());
   fb.ifs.pop_back();
+  std::vector<Value*> yields;
+  for (std::size_t i = 0; i < inst.operand_count; ++i)
+    yields.push_back(shaped(fb, fb.program.operands(inst)[i], fb.program.results(inst)[i]));
   llvm::BasicBlock* last = fb.build.GetInsertBlock();
   fb.build.CreateBr(branch.after);
   fb.build.SetInsertPoint(branch.after);
   for (std::size_t i = 0; i < inst.operand_count; ++i) {
-    Value* yield = fb.operand(inst, i);
-    llvm::PHINode* merged = phi(fb, yield->getType(), 2);
+    llvm::PHINode* merged = phi(fb, yields[i]->getType(), 2);
     merged->addIncoming(branch.then_yields[i], branch.then_end);
-    merged->addIncoming(yield, last);
+    merged->addIncoming(yields[i], last);
     fb.define(inst, i, merged);
   }
 }

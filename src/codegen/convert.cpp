@@ -75,11 +75,10 @@ Value* convert(FunctionBuilder& fb, Value* x, DType from, DType to) {
   return native_float(from) ? from_float(fb, x, from, to) : from_integer(fb, x, from, to);
 }
 
-Value* bit_cast(FunctionBuilder& fb, const Inst& inst) {
-  Value* x = fb.operand(inst, 0);
-  llvm::Type* to = register_type(fb.llvm, inst.type);
-  if (inst.from == DType::boolean) x = fb.build.CreateZExt(x, fb.build.getInt8Ty());
-  return inst.type == DType::boolean ? fb.build.CreateIsNotNull(x) : fb.build.CreateBitCast(x, to);
+Value* bit_cast(FunctionBuilder& fb, Value* x, DType from, DType to) {
+  if (from == DType::boolean) x = fb.build.CreateZExt(x, like(x, fb.build.getInt8Ty()));
+  if (to == DType::boolean) return fb.build.CreateIsNotNull(x);
+  return fb.build.CreateBitCast(x, like(x, register_type(fb.llvm, to)));
 }
 
 }  // namespace rondel::codegen

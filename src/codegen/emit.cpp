@@ -43,15 +43,20 @@ void open_function(FunctionBuilder& fb) {
   fb.context = fb.function->getArg(0);
 }
 
-void emit(FunctionBuilder& fb, const Inst& inst) {
+}  // namespace
+
+void emit_instruction(FunctionBuilder& fb, const Inst& inst) {
   switch (inst.op) {
     case Op::constant: return fb.define(inst, 0, constant(fb.llvm, inst.type, inst.imm));
     case Op::param: return fb.define(inst, 0, fb.params[static_cast<std::size_t>(inst.id)]);
     case Op::extent:
       return fb.define(inst, 0, fb.bound(inst.id).extents[static_cast<std::size_t>(inst.imm)]);
     case Op::cast:
-      return fb.define(inst, 0, convert(fb, fb.operand(inst, 0), inst.from, inst.type));
-    case Op::bitcast: return fb.define(inst, 0, bit_cast(fb, inst));
+    case Op::bitcast: {
+      Value* x = shaped(fb, fb.program.operands(inst)[0], fb.program.results(inst)[0]);
+      const auto change = inst.op == Op::cast ? convert : bit_cast;
+      return fb.define(inst, 0, change(fb, x, inst.from, inst.type));
+    }
     case Op::load: return emit_load(fb, inst);
     case Op::store: return emit_store(fb, inst);
     case Op::for_: return begin_for(fb, inst);
@@ -67,11 +72,11 @@ void emit(FunctionBuilder& fb, const Inst& inst) {
   }
 }
 
-}  // namespace
-
-FunctionBuilder::FunctionBuilder(const scalar::Program& p, llvm::Module& m, const Host& h)
+FunctionBuilder::FunctionBuilder(const scalar::Program& p, llvm::Module& m, const Host& h,
+                                 LanePlan plan)
     : program(p), module(m), host(h), llvm(m.getContext()), build(m.getContext()),
-      safepoints(insert_safepoints(p)), regs(p.reg_types.size()), definitions(p.reg_types.size()) {
+      safepoints(insert_safepoints(p)), lane_plan(std::move(plan)), regs(p.reg_types.size()),
+      definitions(p.reg_types.size()) {
   for (const Inst& inst : p.code)
     for (const Reg r : p.results(inst)) definitions[static_cast<std::size_t>(r)] = &inst;
 }
@@ -84,14 +89,16 @@ llvm::AllocaInst* FunctionBuilder::frame_slot(llvm::Type* type, llvm::Align alig
   return slot;
 }
 
-void emit_program(const scalar::Program& program, llvm::Module& module, const Host& host) {
-  FunctionBuilder fb(program, module, host);
+void emit_program(const scalar::Program& program, llvm::Module& module, const Host& host,
+                  bool lanes) {
+  LanePlan none{.loops = {}, .variation = std::vector<Variation>(program.reg_types.size())};
+  FunctionBuilder fb(program, module, host, lanes ? plan_lanes(program, host) : std::move(none));
   open_function(fb);
   load_params(fb, fb.function->getArg(2));
   bind_buffers(fb, fb.function->getArg(1));
   prepare_calls(fb);
   fb.stop = stop_flag(fb);
-  for (const Inst& inst : program.code) emit(fb, inst);
+  emit_range(fb, 0, program.code.size());
   fb.build.CreateRet(fb.build.getInt32(static_cast<std::uint32_t>(scalar::done)));
 }
 

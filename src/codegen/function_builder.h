@@ -1,4 +1,6 @@
 #pragma once
+#include "codegen/host.h"
+#include "codegen/lanes.h"
 #include "codegen/safepoints.h"
 #include "scalar/program.h"
 
@@ -16,12 +18,6 @@ using llvm::Value;
 using scalar::Inst;
 using scalar::Op;
 using scalar::Reg;
-
-/// Properties of the host that the choice of code depends on.
-struct Host {
-  unsigned vector_bytes = 16;  ///< size of the widest vector register
-  unsigned vector_registers = 16;
-};
 
 /// A buffer of the program. Its address, extents and strides are loaded in the entry block.
 struct BoundBuffer {
@@ -44,6 +40,7 @@ struct OpenLoop {
   llvm::PHINode* block_index = nullptr;  ///< first trip of the block
   Value* lo;
   Value* hi;
+  std::int64_t step = 1;      ///< of the index; more than 1 if trips are lanes
   Value* block_hi = nullptr;  ///< end of the block
   std::vector<llvm::PHINode*> carried;
   std::vector<llvm::PHINode*> block_carried;  ///< carried values of the loop over blocks
@@ -60,7 +57,7 @@ struct OpenIf {
 };
 
 struct FunctionBuilder {
-  FunctionBuilder(const scalar::Program&, llvm::Module&, const Host&);
+  FunctionBuilder(const scalar::Program&, llvm::Module&, const Host&, LanePlan);
 
   const scalar::Program& program;
   llvm::Module& module;
@@ -71,6 +68,9 @@ struct FunctionBuilder {
   Value* context = nullptr;
   Value* stop = nullptr;              ///< address of the stop flag, never null
   std::vector<Safepoint> safepoints;  ///< by instruction
+  LanePlan lane_plan;
+  const LaneLoop* lanes = nullptr;  ///< the loop around the code whose trips are lanes, if any
+  Value* mask = nullptr;            ///< which of the lanes are trips; null: all
   std::vector<Value*> params;
   std::vector<BoundBuffer> buffers;
   std::vector<Value*> regs;
@@ -82,9 +82,15 @@ struct FunctionBuilder {
 
   Value* reg(Reg r) const { return regs[static_cast<std::size_t>(r)]; }
   Value* operand(const Inst& i, std::size_t n) const { return reg(program.operands(i)[n]); }
+  /// Whether the register holds a vector: its lanes have values of their own. The register of a
+  /// value that steps from lane to lane holds that of lane 0.
+  bool varies(Reg r) const {
+    return lane_plan.variation[static_cast<std::size_t>(r)] == Variation::any;
+  }
   void define(const Inst& i, std::size_t n, Value* value) {
     regs[static_cast<std::size_t>(program.results(i)[n])] = value;
   }
+  unsigned lane_count() const { return static_cast<unsigned>(lanes->width); }
   llvm::BasicBlock* block(const char* name) {
     return llvm::BasicBlock::Create(llvm, name, function);
   }
@@ -97,6 +103,16 @@ struct FunctionBuilder {
   llvm::AllocaInst* frame_slot(llvm::Type*, llvm::Align);
 };
 
+// lane_loop.cpp
+/// Emits the instructions of [begin, end).
+void emit_range(FunctionBuilder&, std::size_t begin, std::size_t end);
+/// Emits the loop that begins at instruction `at`, whose trips are lanes.
+void emit_lane_loop(FunctionBuilder&, std::size_t at);
+/// The values of all lanes.
+Value* all_lanes(FunctionBuilder&, Reg);
+/// The register, as a vector if `like` holds one.
+Value* shaped(FunctionBuilder&, Reg, Reg like);
+
 // types.cpp
 llvm::Type* register_type(llvm::LLVMContext&, DType);  ///< bool: i1; f16, bf16, ...: an integer
 llvm::Type* memory_type(llvm::LLVMContext&, DType);    ///< bool: i8
@@ -105,7 +121,9 @@ llvm::Constant* constant(llvm::LLVMContext&, DType, std::int64_t bits);
 
 // emit.cpp
 /// Emits the function `status run(context, views, params)` of the program into the module.
-void emit_program(const scalar::Program&, llvm::Module&, const Host&);
+/// Without `lanes`, no trips become lanes of vectors.
+void emit_program(const scalar::Program&, llvm::Module&, const Host&, bool lanes);
+void emit_instruction(FunctionBuilder&, const Inst&);
 inline constexpr const char* entry_name = "run";
 
 // arithmetic.cpp
@@ -114,7 +132,7 @@ Value* arithmetic(FunctionBuilder&, const Inst&);
 // convert.cpp
 /// Casts a scalar, or a vector elementwise.
 Value* convert(FunctionBuilder&, Value*, DType from, DType to);
-Value* bit_cast(FunctionBuilder&, const Inst&);
+Value* bit_cast(FunctionBuilder&, Value*, DType from, DType to);
 
 // memory.cpp
 /// Whether locals are allocated in the stack frame; else they are in the context's workspace.
@@ -130,11 +148,16 @@ Value* address(FunctionBuilder&, const BoundBuffer&, std::span<const Reg> indice
 void annotate(FunctionBuilder&, llvm::Instruction*, const BoundBuffer&);
 Value* load_element(FunctionBuilder&, const BoundBuffer&, Value* at);
 void store_element(FunctionBuilder&, const BoundBuffer&, Value* at, Value* value);
+/// The adjacent elements of all lanes, or of those in the mask.
+Value* load_elements(FunctionBuilder&, const BoundBuffer&, Value* at, Value* mask);
+void store_elements(FunctionBuilder&, const BoundBuffer&, Value* at, Value* values, Value* mask);
 void emit_load(FunctionBuilder&, const Inst&);
 void emit_store(FunctionBuilder&, const Inst&);
 
 // control.cpp
 void begin_for(FunctionBuilder&, const Inst&);
+/// The same for the trips lo, lo + step, ... below hi.
+void begin_for(FunctionBuilder&, const Inst&, Value* lo, Value* hi, std::int64_t step);
 void end_for(FunctionBuilder&, const Inst&);
 void begin_if(FunctionBuilder&, const Inst&);
 void begin_else(FunctionBuilder&, const Inst&);

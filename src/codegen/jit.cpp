@@ -165,13 +165,13 @@ Jit::LinkedObject::~LinkedObject() {
   llvm::consumeError(jit_->lljit_->getExecutionSession().removeJITDylib(library_));
 }
 
-std::unique_ptr<llvm::Module> Jit::write(llvm::LLVMContext& context,
-                                         const scalar::Program& program) {
+std::unique_ptr<llvm::Module> Jit::write(llvm::LLVMContext& context, const scalar::Program& program,
+                                         Compiler::Tier tier) {
   context.setDiagnosticHandler(std::make_unique<Diagnostics>());
   auto module = std::make_unique<llvm::Module>(program.name, context);
   module->setDataLayout(lljit_->getDataLayout());
   module->setTargetTriple(lljit_->getTargetTriple().str());
-  emit_program(program, *module, host_);
+  emit_program(program, *module, host_, tier == Compiler::Tier::optimised);
   for (llvm::Function& function : *module)
     if (!function.isDeclaration()) set_target(function, cpu_, features_, host_);
 #ifndef NDEBUG

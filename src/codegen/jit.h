@@ -56,7 +56,7 @@ class Jit {
 
   using Object = std::unique_ptr<llvm::MemoryBuffer>;
   /// A module for the host with the program's function.
-  std::unique_ptr<llvm::Module> write(llvm::LLVMContext&, const scalar::Program&);
+  std::unique_ptr<llvm::Module> write(llvm::LLVMContext&, const scalar::Program&, Compiler::Tier);
   void optimise(llvm::Module&);
   Object assemble(llvm::Module&, Compiler::Tier);
   /// Links `object`; its entry point is the symbol `entry_name`. Besides `symbols`, the object may

@@ -182,16 +182,50 @@ void store_element(FunctionBuilder& fb, const BoundBuffer& b, Value* at, Value* 
   annotate(fb, fb.build.CreateAlignedStore(value, at, element_alignment(t)), b);
 }
 
+Value* load_elements(FunctionBuilder& fb, const BoundBuffer& b, Value* at, Value* mask) {
+  const DType t = b.buffer->dtype;
+  llvm::Type* type = llvm::FixedVectorType::get(memory_type(fb.llvm, t), fb.lane_count());
+  llvm::Instruction* loaded = nullptr;
+  if (mask)
+    loaded = fb.build.CreateMaskedLoad(type, at, element_alignment(t), mask,
+                                       llvm::Constant::getNullValue(type));
+  else loaded = fb.build.CreateAlignedLoad(type, at, element_alignment(t));
+  annotate(fb, loaded, b);
+  return t == DType::boolean ? fb.build.CreateIsNotNull(loaded) : loaded;
+}
+
+void store_elements(FunctionBuilder& fb, const BoundBuffer& b, Value* at, Value* values,
+                    Value* mask) {
+  const DType t = b.buffer->dtype;
+  if (t == DType::boolean)
+    values = fb.build.CreateZExt(values, values->getType()->getWithNewType(fb.build.getInt8Ty()));
+  llvm::Instruction* stored = nullptr;
+  if (mask) stored = fb.build.CreateMaskedStore(values, at, element_alignment(t), mask);
+  else stored = fb.build.CreateAlignedStore(values, at, element_alignment(t));
+  annotate(fb, stored, b);
+}
+
+namespace {
+/// Which lanes access the buffer; null: all. Lanes that are no trips have private arrays, too.
+Value* mask_of(const FunctionBuilder& fb, std::int32_t buffer) {
+  return fb.lanes->private_locals.contains(buffer) ? nullptr : fb.mask;
+}
+}  // namespace
+
 void emit_load(FunctionBuilder& fb, const Inst& inst) {
   const BoundBuffer& b = fb.bound(inst.id);
-  const std::span<const Reg> indices = fb.program.operands(inst);
-  fb.define(inst, 0, load_element(fb, b, address(fb, b, indices)));
+  Value* at = address(fb, b, fb.program.operands(inst));
+  const bool vector = fb.varies(fb.program.results(inst)[0]);
+  fb.define(inst, 0,
+            vector ? load_elements(fb, b, at, mask_of(fb, inst.id)) : load_element(fb, b, at));
 }
 
 void emit_store(FunctionBuilder& fb, const Inst& inst) {
   const BoundBuffer& b = fb.bound(inst.id);
-  const std::span<const Reg> indices = fb.program.operands(inst).first(inst.operand_count - 1);
-  store_element(fb, b, address(fb, b, indices), fb.operand(inst, inst.operand_count - 1));
+  const std::span<const Reg> operands = fb.program.operands(inst);
+  Value* at = address(fb, b, operands.first(operands.size() - 1));
+  if (fb.lanes) store_elements(fb, b, at, all_lanes(fb, operands.back()), mask_of(fb, inst.id));
+  else store_element(fb, b, at, fb.reg(operands.back()));
 }
 
 }  // namespace rondel::codegen

@@ -34,15 +34,36 @@ Ex arg_element(Emitter& e, const Indices& out, bool greatest) {
     return e.load(0, index);
   };
   return arg_extreme(e.builder(), e.extent(0, axis), e.dtype(0), greatest,
-                     e.attributes().flag("select_last_index"), element);
+                     e.attributes().flag("select_last_index"), axis + 1 != e.rank(0), element);
+}
+
+/// Compares one element after another with the most extreme one so far.
+Ex arg_in_order(scalar::Builder& b, Ex n, Ex neutral, bool greatest, bool last,
+                const std::function<Ex(Ex i)>& element) {
+  const auto extent = b.known(n);
+  const bool narrow = extent && *extent <= std::numeric_limits<std::int32_t>::max();
+  const DType number = narrow ? DType::i32 : DType::i64;
+  const auto replaces = [&](Ex x, Ex best) {
+    const Ex less = greatest ? x < best : x > best;
+    if (last) return ~less & (~is_nan(best) | is_nan(x));
+    const Ex as_good_at_most = greatest ? x <= best : x >= best;
+    return ~as_good_at_most & ~is_nan(best);
+  };
+  const auto step = [&](Ex i, std::span<const Ex> best) {
+    const Ex x = widened(element(i)), better = replaces(x, best[0]);
+    return std::vector<Ex>{select(better, x, best[0]), select(better, cast(number, i), best[1])};
+  };
+  const Ex none = b.constant(number, std::int64_t{0});
+  return cast(DType::i64, b.for_(b.index(0), n, {neutral, none}, step)[1]);
 }
 
 }  // namespace
 
-Ex arg_extreme(scalar::Builder& b, Ex n, DType element_type, bool greatest, bool last,
+Ex arg_extreme(scalar::Builder& b, Ex n, DType element_type, bool greatest, bool last, bool across,
                const std::function<Ex(Ex i)>& element) {
   const DType t = scalar::compute_type(element_type);
   const Ex neutral = greatest ? lowest(b, t) : highest(b, t);
+  if (across) return arg_in_order(b, n, neutral, greatest, last, element);
   // With this index the neutral value loses every tie, so it never wins over an element.
   const Ex neutral_index = b.index(last ? -1 : std::numeric_limits<std::int64_t>::max());
   const auto better = [&](std::span<const Ex> p, std::span<const Ex> q) {

@@ -20,7 +20,7 @@ void write_hardmax(Emitter& e) {
       return index;
     };
     const auto element = [&](Ex i) { return e.load(0, at(i)); };
-    const Ex first = arg_extreme(b, n, e.dtype(0), true, false, element);
+    const Ex first = arg_extreme(b, n, e.dtype(0), true, false, false, element);
     b.for_each(b.index(0), n, [&](Ex i) { e.store(0, at(i), cast(e.dtype(0), i == first)); });
   });
 }

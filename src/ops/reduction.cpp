@@ -115,6 +115,10 @@ std::vector<Ex> ReducedElements::extents() const {
   return extents;
 }
 
+bool ReducedElements::across_rows() const {
+  return !axes_.empty() && axes_.back() + 1 != static_cast<std::int64_t>(index_.size());
+}
+
 bool ReducedElements::in_rows() const {
   constexpr std::int64_t shortest_row = 16;
   if (axes_.size() < 2) return false;
@@ -146,13 +150,13 @@ Ex fold(scalar::Builder& b, const Fold& f, Ex count, DType t,
 
 Ex fold(scalar::Builder& b, const Fold& f, const ReducedElements& x, DType t,
         const std::function<Ex(Ex)>& map) {
-  if (!x.in_rows()) return fold(b, f, x.count(), t, [&](Ex i) { return map(x(i)); });
-  return b.reduce_rows(
-      x.extents(), {f.neutral(b, t)},
-      [&](const Indices& i) { return std::vector<Ex>{map(x.at(i))}; },
-      [&](std::span<const Ex> p, std::span<const Ex> q) {
-        return std::vector<Ex>{f.combine(p[0], q[0])};
-      })[0];
+  const auto element = [&](const Indices& i) { return std::vector<Ex>{map(x.at(i))}; };
+  const auto combine = [&](std::span<const Ex> p, std::span<const Ex> q) {
+    return std::vector<Ex>{f.combine(p[0], q[0])};
+  };
+  if (x.across_rows()) return b.reduce_chains(x.extents(), {f.neutral(b, t)}, element, combine)[0];
+  if (x.in_rows()) return b.reduce_rows(x.extents(), {f.neutral(b, t)}, element, combine)[0];
+  return fold(b, f, x.count(), t, [&](Ex i) { return map(x(i)); });
 }
 
 std::shared_ptr<const ir::Meaning> reduction(Fold f) {

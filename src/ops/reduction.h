@@ -22,6 +22,9 @@ class ReducedElements {
   Ex count() const { return count_; }
   /// The extents of the reduced axes.
   std::vector<Ex> extents() const;
+  /// Whether the last axis is kept: neighbours in memory belong to other results. They are then
+  /// folded in chains, in every program, so that the order does not depend on what is known.
+  bool across_rows() const;
   /// Whether the elements are best visited row by row, with the indices of nested loops.
   bool in_rows() const;
   /// Element i, converted to the type that its arithmetic uses (`widened`).

@@ -126,6 +126,15 @@ class Builder {
       const std::function<std::vector<Ex>(std::span<const Ex> a, std::span<const Ex> b)>& combine);
   static constexpr std::int64_t most_lanes = 64;
 
+  /// Combines the elements of an index space in four chains: chain c takes the elements whose last
+  /// index is c, c+4, ..., in row-major order, starting from `neutral`; then chains 0 and 2, 1 and
+  /// 3, and both results are combined. The chains are carried in registers. For elements whose
+  /// neighbours in memory belong to other reductions, which run at the same time.
+  std::vector<Ex> reduce_chains(
+      const std::vector<Ex>& extents, const std::vector<Ex>& neutral,
+      const std::function<std::vector<Ex>(const Indices&)>& element,
+      const std::function<std::vector<Ex>(std::span<const Ex> a, std::span<const Ex> b)>& combine);
+
   /// Returns the finished program, verified. The builder must not be used afterwards.
   std::shared_ptr<const Program> finish();
 

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "scalar/builder.h"
 
+#include <algorithm>
 #include <bit>
 
 /// The part of the builder that emits blocks and finishes the program.
@@ -302,6 +303,113 @@ std::vector<Ex> Builder::reduce_rows(
   };
   nest(index(0));
   return lanes.total();
+}
+
+namespace {
+
+/// The carried values of all chains, one chain after another.
+class Chains {
+ public:
+  using Combine = std::function<std::vector<Ex>(std::span<const Ex>, std::span<const Ex>)>;
+  using Element = std::function<std::vector<Ex>(Ex)>;
+  static constexpr std::size_t count = 4;
+  Chains(const std::vector<Ex>& neutral, const Combine& combine)
+      : width_(neutral.size()), combine_(combine) {
+    for (std::size_t c = 0; c < count; ++c)
+      values_.insert(values_.end(), neutral.begin(), neutral.end());
+  }
+  Chains(std::span<const Ex> values, const Chains& like)
+      : width_(like.width_), combine_(like.combine_), values_(values.begin(), values.end()) {}
+
+  const std::vector<Ex>& values() const { return values_; }
+  void set(std::span<const Ex> values) { values_.assign(values.begin(), values.end()); }
+
+  void take(std::size_t chain, std::span<const Ex> element) {
+    std::ranges::copy(combine_(at(chain), element), values_.begin() + offset(chain));
+  }
+  /// Takes the element into the chain with this number, which is known when the program runs.
+  void take(Ex chain, std::span<const Ex> element) {
+    for (std::size_t c = 0; c + 1 < count; ++c) {
+      const std::vector<Ex> taken = combine_(at(c), element);
+      const Ex here = chain == static_cast<std::int64_t>(c);
+      for (std::size_t k = 0; k < width_; ++k) {
+        Ex& value = values_[c * width_ + k];
+        value = select(here, taken[k], value);
+      }
+    }
+  }
+  std::vector<Ex> total() {
+    for (std::size_t half = count / 2; half > 0; half /= 2)
+      for (std::size_t c = 0; c < half; ++c) {
+        const std::vector<Ex> other(at(c + half).begin(), at(c + half).end());
+        take(c, other);
+      }
+    return {values_.begin(), values_.begin() + offset(1)};
+  }
+
+ private:
+  std::ptrdiff_t offset(std::size_t chain) const {
+    return static_cast<std::ptrdiff_t>(chain * width_);
+  }
+  std::span<const Ex> at(std::size_t chain) const {
+    return std::span(values_).subspan(chain * width_, width_);
+  }
+
+  std::size_t width_;
+  const Combine& combine_;
+  std::vector<Ex> values_;
+};
+
+/// Takes element(0), ..., element(n - 1) into the chains in turn.
+void take_row(Builder& b, Chains& chains, Ex n, const Chains::Element& element) {
+  constexpr auto count = static_cast<std::int64_t>(Chains::count);
+  const Ex rounds = n / count;
+  chains.set(b.for_(b.index(0), rounds, chains.values(), [&](Ex round, std::span<const Ex> now) {
+    Chains next(now, chains);
+    for (std::size_t c = 0; c < Chains::count; ++c)
+      next.take(c, element(round * count + static_cast<std::int64_t>(c)));
+    return next.values();
+  }));
+  const Ex begin = rounds * count;
+  if (const auto known = b.known(n)) {
+    for (std::int64_t c = 0; c < *known % count; ++c)
+      chains.take(static_cast<std::size_t>(c), element(begin + c));
+    return;
+  }
+  chains.set(b.for_(begin, n, chains.values(), [&](Ex i, std::span<const Ex> now) {
+    Chains next(now, chains);
+    next.take(i - begin, element(i));
+    return next.values();
+  }));
+}
+
+}  // namespace
+
+std::vector<Ex> Builder::reduce_chains(
+    const std::vector<Ex>& extents, const std::vector<Ex>& neutral,
+    const std::function<std::vector<Ex>(const Indices&)>& element,
+    const std::function<std::vector<Ex>(std::span<const Ex>, std::span<const Ex>)>& combine) {
+  Chains chains(neutral, combine);
+  Indices at;
+  const auto with = [&](Ex i, const auto& then) {
+    at.push_back(i);
+    auto result = then();
+    at.pop_back();
+    return result;
+  };
+  const std::function<std::vector<Ex>()> nest = [&] {
+    const Ex extent = extents[at.size()];
+    if (at.size() + 1 == extents.size()) {
+      take_row(*this, chains, extent, [&](Ex i) { return with(i, [&] { return element(at); }); });
+      return chains.values();
+    }
+    return for_(index(0), extent, chains.values(), [&](Ex i, std::span<const Ex> now) {
+      chains.set(now);
+      return with(i, nest);
+    });
+  };
+  chains.set(nest());
+  return chains.total();
 }
 
 std::shared_ptr<const Program> Builder::finish() {

@@ -1,0 +1,102 @@
+// Loops whose trips are lanes of vectors.
+#include "codegen/function_builder.h"
+
+#include <numeric>
+
+namespace rondel::codegen {
+namespace {
+
+/// 0, 1, 2, ...: what is added to the value of lane 0.
+llvm::Constant* lane_numbers(const FunctionBuilder& fb) {
+  std::vector<std::uint64_t> numbers(fb.lane_count());
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return llvm::ConstantDataVector::get(fb.llvm, numbers);
+}
+
+/// Gives each lane arrays of its own in place of the loop's private ones: element after element,
+/// each with the values of all lanes. The old ones come back at the end of the scope.
+class PrivateArrays {
+ public:
+  PrivateArrays(FunctionBuilder& fb, const LaneLoop& loop) : fb_(fb) {
+    constexpr std::uint64_t alignment = 64;
+    for (const std::int32_t id : loop.private_locals) {
+      BoundBuffer& b = fb.buffers[static_cast<std::size_t>(id)];
+      shared_.emplace_back(id, b);
+      std::uint64_t bytes = byte_size(b.buffer->dtype) * static_cast<std::uint64_t>(loop.width);
+      for (const std::int64_t extent : b.buffer->extents)
+        bytes *= static_cast<std::uint64_t>(extent);
+      b.data = fb.frame_slot(llvm::ArrayType::get(fb.build.getInt8Ty(), bytes),
+                             llvm::Align(alignment));
+      for (Value*& stride : b.strides) stride = fb.build.CreateMul(stride, fb.i64(loop.width));
+    }
+  }
+  ~PrivateArrays() {
+    for (const auto& [id, buffer] : shared_) fb_.buffers[static_cast<std::size_t>(id)] = buffer;
+  }
+  PrivateArrays(const PrivateArrays&) = delete;
+  PrivateArrays& operator=(const PrivateArrays&) = delete;
+
+ private:
+  FunctionBuilder& fb_;
+  std::vector<std::pair<std::int32_t, BoundBuffer>> shared_;
+};
+
+/// Emits the trips [lo, hi), as many at once as there are lanes. `masked`: the last lanes may be no
+/// trips.
+void emit_trips(FunctionBuilder& fb, std::size_t at, Value* lo, Value* hi, bool masked) {
+  const Inst& begin = fb.program.code[at];
+  const auto end = static_cast<std::size_t>(begin.jump);
+  begin_for(fb, begin, lo, hi, fb.lanes->width);
+  if (masked)
+    fb.mask = fb.build.CreateICmpSLT(all_lanes(fb, fb.program.results(begin)[0]),
+                                     fb.build.CreateVectorSplat(fb.lane_count(), hi));
+  emit_range(fb, at + 1, end);
+  fb.mask = nullptr;
+  end_for(fb, fb.program.code[end]);
+}
+
+}  // namespace
+
+void emit_range(FunctionBuilder& fb, std::size_t begin, std::size_t end) {
+  for (std::size_t at = begin; at < end; ++at) {
+    if (!fb.lane_plan.loops.contains(at)) {
+      emit_instruction(fb, fb.program.code[at]);
+      continue;
+    }
+    emit_lane_loop(fb, at);
+    at = static_cast<std::size_t>(fb.program.code[at].jump);
+  }
+}
+
+void emit_lane_loop(FunctionBuilder& fb, std::size_t at) {
+  const LaneLoop& loop = fb.lane_plan.loops.at(at);
+  const PrivateArrays arrays(fb, loop);
+  fb.lanes = &loop;
+  Value* lo = fb.operand(fb.program.code[at], 0);
+  Value* hi = fb.operand(fb.program.code[at], 1);
+  if (!loop.tail) {
+    emit_trips(fb, at, lo, hi, false);
+  } else {
+    Value* trips = fb.build.CreateSub(hi, lo);
+    Value* some = fb.build.CreateICmpSGT(hi, lo);
+    Value* whole = fb.build.CreateAnd(trips, fb.i64(-loop.width));
+    Value* middle = fb.build.CreateAdd(lo, fb.build.CreateSelect(some, whole, fb.i64(0)));
+    emit_trips(fb, at, lo, middle, false);
+    emit_trips(fb, at, middle, hi, true);
+  }
+  fb.lanes = nullptr;
+}
+
+Value* all_lanes(FunctionBuilder& fb, Reg r) {
+  Value* value = fb.reg(r);
+  const Variation variation = fb.lane_plan.variation[static_cast<std::size_t>(r)];
+  if (variation == Variation::any) return value;
+  Value* same = fb.build.CreateVectorSplat(fb.lane_count(), value);
+  return variation == Variation::none ? same : fb.build.CreateAdd(same, lane_numbers(fb));
+}
+
+Value* shaped(FunctionBuilder& fb, Reg r, Reg like) {
+  return fb.varies(like) ? all_lanes(fb, r) : fb.reg(r);
+}
+
+}  // namespace rondel::codegen

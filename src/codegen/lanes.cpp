@@ -1,0 +1,280 @@
+#include "codegen/lanes.h"
+
+#include "scalar/op_facts.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+namespace rondel::codegen {
+namespace {
+
+using scalar::Inst;
+using scalar::Op;
+using scalar::Program;
+using scalar::Reg;
+
+/// The most bytes of the local arrays of all lanes together: they are in the stack frame and in the
+/// first-level cache.
+constexpr std::int64_t most_private_bytes = std::int64_t{32} * 1024;
+constexpr std::int64_t fewest_lanes = 4;
+/// Vectors of one value: so many independent chains of operations hide their latency.
+constexpr std::int64_t most_vectors = 8;
+
+/// Whether trips are independent and carry nothing.
+bool is_parallel(const Inst& i) {
+  return (i.flags & scalar::parallel) != 0 && (i.flags & scalar::conditional) == 0 &&
+         i.operand_count == 2;
+}
+
+/// Finds out whether the trips of one loop can be lanes.
+class Candidate {
+ public:
+  Candidate(const Program& p, std::size_t at, std::vector<Variation>& variation)
+      : p_(p), at_(at), end_(static_cast<std::size_t>(p.code[at].jump)), variation_(variation) {}
+
+  std::optional<LaneLoop> run(const Host& host) {
+    if (!has_sequential_loop() || !find_private_locals()) return std::nullopt;
+    variation_[index(p_.results(p_.code[at_])[0])] = Variation::steps;
+    while (spread()) {}
+    const bool fits = std::ranges::all_of(body(), [&](const Inst& i) { return allowed(i); });
+    std::optional<LaneLoop> loop = fits ? sized(host) : std::nullopt;
+    if (!loop) forget();
+    return loop;
+  }
+
+ private:
+  static std::size_t index(Reg r) { return static_cast<std::size_t>(r); }
+  Variation of(Reg r) const { return variation_[index(r)]; }
+  std::span<const Inst> body() const { return std::span(p_.code).subspan(at_ + 1, end_ - at_ - 1); }
+  const scalar::Buffer& buffer(const Inst& i) const {
+    return p_.buffers[static_cast<std::size_t>(i.id)];
+  }
+  bool has_sequential_loop() const {
+    return std::ranges::any_of(body(),
+                               [](const Inst& i) { return i.op == Op::for_ && !is_parallel(i); });
+  }
+
+  /// Local arrays that the loop writes. They may not be used outside of it.
+  bool find_private_locals() {
+    for (const Inst& i : body())
+      if (i.op == Op::store && buffer(i).access == scalar::Access::local) private_.insert(i.id);
+    for (std::size_t k = 0; k < p_.code.size(); ++k) {
+      const Inst& i = p_.code[k];
+      const bool inside = k > at_ && k < end_;
+      if (!inside && (i.op == Op::load || i.op == Op::store) && private_.contains(i.id))
+        return false;
+    }
+    return true;
+  }
+
+  /// Computes the variation of the body's registers once more; returns whether any has grown.
+  bool spread() {
+    bool grown = false;
+    const auto grow = [&](Reg r, Variation v) {
+      if (of(r) >= v) return;
+      variation_[index(r)] = v;
+      grown = true;
+    };
+    for (const Inst& i : body()) {
+      const auto operands = p_.operands(i), results = p_.results(i);
+      switch (i.op) {
+        case Op::for_:
+          for (std::size_t k = 2; k < operands.size(); ++k)
+            if (of(operands[k]) != Variation::none) grow(results[k - 1], Variation::any);
+          break;
+        case Op::end_for: spread_ends(i, grow); break;
+        case Op::else_: break;
+        case Op::end_if: spread_branches(i, grow); break;
+        case Op::load: grow(results[0], loaded(i)); break;
+        default:
+          if (results.size() == 1) grow(results[0], computed(i));
+      }
+    }
+    return grown;
+  }
+  template <class Grow> void spread_ends(const Inst& end, const Grow& grow) const {
+    const Inst& begin = p_.code[static_cast<std::size_t>(end.jump)];
+    const std::size_t go = begin.flags & scalar::conditional ? 1 : 0;
+    const auto begun = p_.results(begin), finals = p_.results(end);
+    for (std::size_t k = 0; k + go < end.operand_count; ++k) {
+      if (of(p_.operands(end)[k + go]) != Variation::none) grow(begun[k + 1], Variation::any);
+      grow(finals[k], of(begun[k + 1]));
+    }
+  }
+  template <class Grow> void spread_branches(const Inst& end, const Grow& grow) const {
+    // An if without results may lack an else.
+    const Inst& middle = p_.code[static_cast<std::size_t>(else_of(end))];
+    for (std::size_t k = 0; k < end.operand_count; ++k)
+      if (of(p_.operands(end)[k]) != Variation::none ||
+          of(p_.operands(middle)[k]) != Variation::none)
+        grow(p_.results(end)[k], Variation::any);
+  }
+  /// The place of the `else_` of an if that has results, else of any instruction.
+  std::size_t else_of(const Inst& end) const {
+    const auto here = static_cast<std::size_t>(&end - p_.code.data());
+    for (std::size_t k = here; k-- > at_;)
+      if (p_.code[k].op == Op::else_ && static_cast<std::size_t>(p_.code[k].jump) == here) return k;
+    return here;
+  }
+  Variation loaded(const Inst& i) const {
+    const bool varies = private_.contains(i.id) || std::ranges::any_of(p_.operands(i), [&](Reg r) {
+                          return of(r) != Variation::none;
+                        });
+    return varies ? Variation::any : Variation::none;
+  }
+  Variation computed(const Inst& i) const {
+    const auto operands = p_.operands(i);
+    const auto is = [&](std::size_t k, Variation v) { return of(operands[k]) == v; };
+    if (std::ranges::all_of(operands, [&](Reg r) { return of(r) == Variation::none; }))
+      return Variation::none;
+    const bool shifted = is_binary(i.op) && is(0, Variation::steps) && is(1, Variation::none);
+    const bool added = i.op == Op::add && is(0, Variation::none) && is(1, Variation::steps);
+    if (i.type == DType::i64 && (added || (shifted && (i.op == Op::add || i.op == Op::sub))))
+      return Variation::steps;
+    return Variation::any;
+  }
+
+  bool uniform(const Inst& i, std::size_t from, std::size_t count) const {
+    const auto operands = p_.operands(i).subspan(from, count);
+    return std::ranges::all_of(operands, [&](Reg r) { return of(r) == Variation::none; });
+  }
+  bool allowed(const Inst& i) const {
+    switch (i.op) {
+      case Op::for_: return uniform(i, 0, 2);
+      case Op::end_for: {
+        const Inst& begin = p_.code[static_cast<std::size_t>(i.jump)];
+        return (begin.flags & scalar::conditional) == 0 || uniform(i, 0, 1);
+      }
+      case Op::if_: return uniform(i, 0, 1);
+      case Op::load: return at_one_place_or_adjacent(i, i.operand_count, false);
+      case Op::store: return at_one_place_or_adjacent(i, i.operand_count - 1U, true);
+      case Op::check:
+      case Op::call:
+      case Op::contract: return false;
+      default: return is_plain(i);
+    }
+  }
+  /// Whether the code generator has the instruction on vectors.
+  bool is_plain(const Inst& i) const {
+    for (const Reg r : p_.results(i)) {
+      if (of(r) == Variation::none) continue;
+      const DType t = p_.reg_types[index(r)];
+      if (t == DType::string || is_complex(t) || i.op == Op::rem) return false;
+      if (i.op == Op::bitcast && (i.from == DType::boolean || t == DType::boolean)) return false;
+      if ((i.op == Op::eq || i.op == Op::ne) && is_complex(i.type)) return false;
+    }
+    return true;
+  }
+  bool at_one_place_or_adjacent(const Inst& i, std::size_t indices, bool is_store) const {
+    const scalar::Buffer& b = buffer(i);
+    if (b.dtype == DType::string || is_complex(b.dtype)) return false;
+    if (private_.contains(i.id)) return uniform(i, 0, indices);
+    if (indices == 0) return !is_store;
+    if (!uniform(i, 0, indices - 1)) return false;
+    const Variation last = of(p_.operands(i)[indices - 1]);
+    if (last == Variation::none) return !is_store;
+    const bool dense = b.contiguous || b.dense_rows;
+    return dense && last == Variation::steps && indices == static_cast<std::size_t>(b.rank());
+  }
+
+  /// The number of lanes; nothing if there are too few.
+  std::optional<LaneLoop> sized(const Host& host) const {
+    std::int64_t bytes = 4, inside = 0;
+    for (const Inst& i : body())
+      if (i.op == Op::load && of(p_.results(i)[0]) != Variation::none)
+        bytes = std::max(bytes, static_cast<std::int64_t>(byte_size(buffer(i).dtype)));
+    for (const std::int32_t id : private_) {
+      const scalar::Buffer& b = p_.buffers[static_cast<std::size_t>(id)];
+      inside += static_cast<std::int64_t>(byte_size(b.dtype)) * element_count(b.extents);
+    }
+    const auto lanes = static_cast<std::int64_t>(host.vector_bytes) / bytes;
+    const std::int64_t budget = (host.vector_registers - 4) / std::max<std::int64_t>(live(), 1);
+    std::int64_t vectors = std::clamp<std::int64_t>(budget, 1, most_vectors);
+    LaneLoop loop{.private_locals = private_};
+    loop.width = lanes *
+                 static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(vectors)));
+    const auto trips = known_trips();
+    while (loop.width > fewest_lanes &&
+           ((trips && loop.width > *trips) || inside * loop.width > most_private_bytes))
+      loop.width /= 2;
+    if ((trips && *trips < loop.width) || inside * loop.width > most_private_bytes)
+      return std::nullopt;
+    loop.tail = !trips || *trips % loop.width != 0;
+    return loop;
+  }
+  static std::int64_t element_count(std::span<const std::int64_t> extents) {
+    std::int64_t count = 1;
+    for (const std::int64_t e : extents) count *= e;
+    return count;
+  }
+  std::optional<std::int64_t> known(Reg r) const {
+    const auto found = std::ranges::find_if(
+        p_.code, [&](const Inst& i) { return i.result_count == 1 && p_.results(i)[0] == r; });
+    if (found->op == Op::constant) return found->imm;
+    if (found->op != Op::extent) return std::nullopt;
+    const std::int64_t extent = buffer(*found).extents[static_cast<std::size_t>(found->imm)];
+    return extent < 0 ? std::nullopt : std::optional(extent);
+  }
+  std::optional<std::int64_t> known_trips() const {
+    const auto bounds = p_.operands(p_.code[at_]);
+    const auto lo = known(bounds[0]), hi = known(bounds[1]);
+    if (!lo || !hi) return std::nullopt;
+    return std::max<std::int64_t>(*hi - *lo, 0);
+  }
+
+  /// How many vectors of 32-bit lanes a value takes.
+  std::int64_t words(Reg r) const { return byte_size(p_.reg_types[index(r)]) > 4 ? 2 : 1; }
+
+  /// About how many vectors are in registers at once in a sequential loop of the body: what it
+  /// carries, what it reads from outside, and a few for its own operations.
+  std::int64_t live() const {
+    std::int64_t most = 0;
+    for (std::size_t k = at_ + 1; k < end_; ++k) {
+      const Inst& i = p_.code[k];
+      if (i.op != Op::for_ || is_parallel(i)) continue;
+      std::set<Reg> made, read;
+      std::int64_t carried = 0;
+      for (const Reg r : p_.results(i)) {
+        made.insert(r);
+        if (of(r) == Variation::any) carried += words(r);
+      }
+      for (std::size_t j = k + 1; j < static_cast<std::size_t>(i.jump); ++j) {
+        for (const Reg r : p_.operands(p_.code[j]))
+          if (!made.contains(r) && of(r) == Variation::any && read.insert(r).second)
+            carried += words(r);
+        for (const Reg r : p_.results(p_.code[j])) made.insert(r);
+      }
+      constexpr std::int64_t temporaries = 3;
+      most = std::max(most, carried + temporaries);
+    }
+    return most;
+  }
+
+  void forget() {
+    for (std::size_t k = at_; k <= end_; ++k)
+      for (const Reg r : p_.results(p_.code[k])) variation_[index(r)] = Variation::none;
+  }
+
+  const Program& p_;
+  const std::size_t at_, end_;
+  std::vector<Variation>& variation_;
+  std::set<std::int32_t> private_;
+};
+
+}  // namespace
+
+LanePlan plan_lanes(const Program& p, const Host& host) {
+  LanePlan plan{.loops = {}, .variation = std::vector<Variation>(p.reg_types.size())};
+  // Inner loops come first: a loop around a chosen one stays as it is.
+  for (std::size_t at = p.code.size(); at-- > 0;) {
+    const Inst& i = p.code[at];
+    if (i.op != Op::for_ || !is_parallel(i)) continue;
+    const auto inner = plan.loops.upper_bound(at);
+    if (inner != plan.loops.end() && inner->first < static_cast<std::size_t>(i.jump)) continue;
+    if (auto loop = Candidate(p, at, plan.variation).run(host)) plan.loops.emplace(at, *loop);
+  }
+  return plan;
+}
+
+}  // namespace rondel::codegen

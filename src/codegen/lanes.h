@@ -1,0 +1,38 @@
+#pragma once
+#include "codegen/host.h"
+#include "scalar/program.h"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+/// Vectorisation over the trips of an outer loop: the trips of a parallel loop become the lanes of
+/// vectors, and the loops inside of it run once for all lanes. LLVM vectorises innermost loops
+/// only; a reduction over rows, or a state that all trips of an inner loop update, needs this.
+namespace rondel::codegen {
+
+/// How the value of a register differs between neighbouring lanes.
+enum class Variation : std::uint8_t {
+  none,   ///< all lanes have the same value
+  steps,  ///< lane l has the value of lane 0 plus l
+  any,
+};
+
+struct LaneLoop {
+  std::int64_t width = 0;  ///< lanes; a power of two
+  bool tail = true;        ///< the number of trips may not be a multiple of the width
+  std::set<std::int32_t> private_locals;  ///< local arrays of which each lane has its own
+};
+
+/// The loops of a program whose trips become lanes, by the index of their `for_`.
+struct LanePlan {
+  std::map<std::size_t, LaneLoop> loops;
+  std::vector<Variation> variation;  ///< by Reg; `none` outside of the loops
+};
+
+/// Chooses parallel loops around sequential ones. Within such a loop, control flow is the same for
+/// all lanes, and each access of a buffer is at one place for all lanes, or at adjacent ones.
+LanePlan plan_lanes(const scalar::Program&, const Host&);
+
+}  // namespace rondel::codegen

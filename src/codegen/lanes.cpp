@@ -18,8 +18,6 @@ using scalar::Reg;
 /// first-level cache.
 constexpr std::int64_t most_private_bytes = std::int64_t{32} * 1024;
 constexpr std::int64_t fewest_lanes = 4;
-/// Vectors of one value: so many independent chains of operations hide their latency.
-constexpr std::int64_t most_vectors = 8;
 
 /// Whether trips are independent and carry nothing.
 bool is_parallel(const Inst& i) {
@@ -189,8 +187,10 @@ class Candidate {
       inside += static_cast<std::int64_t>(byte_size(b.dtype)) * element_count(b.extents);
     }
     const auto lanes = static_cast<std::int64_t>(host.vector_bytes) / bytes;
-    const std::int64_t budget = (host.vector_registers - 4) / std::max<std::int64_t>(live(), 1);
-    std::int64_t vectors = std::clamp<std::int64_t>(budget, 1, most_vectors);
+    // Independent chains of operations hide their latency; more of them than there are registers
+    // cost less than too few.
+    const std::int64_t registers = host.vector_registers;
+    const std::int64_t vectors = std::clamp<std::int64_t>(2 * registers / live(), 1, registers / 4);
     LaneLoop loop{.private_locals = private_};
     loop.width = lanes *
                  static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(vectors)));
@@ -229,7 +229,8 @@ class Candidate {
   /// About how many vectors are in registers at once in a sequential loop of the body: what it
   /// carries, what it reads from outside, and a few for its own operations.
   std::int64_t live() const {
-    std::int64_t most = 0;
+    constexpr std::int64_t temporaries = 3;
+    std::int64_t most = temporaries;
     for (std::size_t k = at_ + 1; k < end_; ++k) {
       const Inst& i = p_.code[k];
       if (i.op != Op::for_ || is_parallel(i)) continue;
@@ -245,7 +246,6 @@ class Candidate {
             carried += words(r);
         for (const Reg r : p_.results(p_.code[j])) made.insert(r);
       }
-      constexpr std::int64_t temporaries = 3;
       most = std::max(most, carried + temporaries);
     }
     return most;

@@ -41,6 +41,7 @@ class Grouper {
       place(n);
     }
     if (read_in_place) take_beginnings_in();
+    std::erase_if(groups_, [](const Group& group) { return group.nodes.empty(); });
     for (std::size_t i = 0; i < groups_.size(); ++i) complete(groups_[i]);
     return std::move(groups_);
   }
@@ -53,8 +54,14 @@ class Grouper {
     if (!joined) {
       joined = groups_.size();
       groups_.push_back({.program = is_program(node)});
+      readers_.emplace_back();
+      moved_to_.push_back(*joined);
     }
+    for (const ValueId v : reads(node))
+      if (const auto it = group_of_.find(v); it != group_of_.end() && it->second != *joined)
+        readers_[it->second].push_back(*joined);
     groups_[*joined].nodes.push_back(n);
+    if (fuse_ && ops::is_elementwise(*node.op)) absorb(node, *joined);
     for (const ValueId v : node.outputs)
       if (v != ValueId::none) group_of_[v] = *joined;
   }
@@ -82,8 +89,49 @@ class Grouper {
     return last;
   }
 
+  /// Moves the earlier groups that compute inputs of a node into the node's group, so that these
+  /// values stay in registers, too: groups over the same index space whose values only the node's
+  /// group reads, or groups after it, and only at their own index.
+  void absorb(const ir::Node& node, std::size_t into) {
+    for (const ValueId v : node.inputs) {
+      const auto it = v == ValueId::none ? group_of_.end() : group_of_.find(v);
+      if (it == group_of_.end() || it->second == into) continue;
+      const std::size_t from = it->second;
+      if (!by_element(g_.node(groups_[from].nodes[0])) ||
+          !same_space(g_.node(groups_[from].nodes[0]), node) || is_read_between(from, into) ||
+          !std::ranges::all_of(groups_[into].nodes,
+                               [&](NodeId n) { return reads_at_own_index(g_.node(n), from); }))
+        continue;
+      Group& target = groups_[into];
+      target.nodes.insert(target.nodes.begin(), groups_[from].nodes.begin(),
+                          groups_[from].nodes.end());
+      for (const NodeId n : groups_[from].nodes)
+        for (const ValueId moved : g_.node(n).outputs)
+          if (moved != ValueId::none) group_of_[moved] = into;
+      groups_[from].nodes.clear();
+      moved_to_[from] = into;
+      readers_[into].insert(readers_[into].end(), readers_[from].begin(), readers_[from].end());
+    }
+  }
+  /// Whether a group between the two reads a value of the first.
+  bool is_read_between(std::size_t from, std::size_t into) const {
+    return std::ranges::any_of(readers_[from], [&](std::size_t reader) {
+      while (moved_to_[reader] != reader) reader = moved_to_[reader];
+      return reader < into;
+    });
+  }
+  /// Whether the node reads the group's values, if any, only at the index that it computes.
+  bool reads_at_own_index(const ir::Node& node, std::size_t group) const {
+    return std::ranges::all_of(node.inputs, [&](ValueId v) {
+      const auto it = v == ValueId::none ? group_of_.end() : group_of_.find(v);
+      return it == group_of_.end() || it->second != group ||
+             (ops::is_elementwise(*node.op) && same_extents(type(v), type(node.outputs[0])));
+    });
+  }
+
   void take_beginnings_in() {
     for (Group& group : groups_) {
+      if (group.nodes.empty()) continue;
       const NodeId product = group.nodes[0];
       const ir::Node& node = g_.node(product);
       if (ops::meaning_as<ops::LoopNest>(*node.op) == nullptr || !ops::reads_buffers(*node.op))
@@ -97,7 +145,6 @@ class Grouper {
         group_of_.erase(from);
       }
     }
-    std::erase_if(groups_, [](const Group& group) { return group.nodes.empty(); });
   }
 
   /// Whether only the product reads v, which is the beginning of a value that lies in a buffer.
@@ -192,6 +239,8 @@ class Grouper {
   const bool fuse_;
   std::vector<Group> groups_;
   std::map<ValueId, std::size_t> group_of_;
+  std::vector<std::vector<std::size_t>> readers_;  ///< by group: others that read its values
+  std::vector<std::size_t> moved_to_;  ///< by group: where its nodes are; itself at first
 };
 
 }  // namespace

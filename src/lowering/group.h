@@ -19,9 +19,10 @@ struct Group {
 };
 
 /// Partitions the nodes of a region into groups, in an order in which they can run. Element-wise
-/// nodes over one index space share a group, so that the values between them stay in registers; if
-/// `fuse` is false, every node is a group of its own. `constant` nodes are in no group.
-/// `read_in_place`: a product's group takes in the nodes that give a beginning of a buffer
+/// nodes over one index space that read one another share a group, so that the values between them
+/// stay in registers; if `fuse` is false, every node is a group of its own. `constant` nodes are in
+/// no group. `read_in_place`: a product's group takes in the nodes that give a beginning of a
+/// buffer
 /// (`ReadingView::is_beginning`) to the product alone. They copy nothing then.
 std::vector<Group> group_nodes(const ir::Graph&, ir::RegionId, const ir::Types& types, bool fuse,
                                bool read_in_place = false);

@@ -254,6 +254,10 @@ class ControlLowering {
     std::vector<Ex> inits{b_.load(go_, {})};
     for (std::size_t s = 0; s < loop.parts.states; ++s)
       if (in_register(s)) inits.push_back(b_.load(states_[s], zeros_of(body.params[2 + s])));
+    if (lowering_.by_elements(loop)) {
+      lowering_.trips_by_elements(loop, from_, to_, inits);
+      return b_.store(stopped_, {}, to_);
+    }
     for (const std::int32_t extent : changing_) inits.push_back(b_.load(extent, {}));
     const auto trip = [&](Ex t, std::span<const Ex> carried) {
       std::vector<Ex> next = lowering_.trip(loop, t, carried);

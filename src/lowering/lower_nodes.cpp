@@ -86,28 +86,8 @@ void store_all(const Sink& sink, const Indices& index, Ex value) {
 /// a state may be updated in place.
 void lower_element(LoweringScope& s, std::span<const NodeId> nodes, const std::vector<Ex>& space,
                    const Indices& index) {
-  std::map<ValueId, Ex> made;
-  for (const NodeId n : nodes) {
-    check_cancellation();
-    const ir::Node& node = s.graph.node(n);
-    NodeEmitter emitter(s, n, &space);
-    s.builder.enter(ir::where(s.graph, n));
-    Ex result;
-    if (const auto* wise = ops::meaning_as<ops::ElementWise>(*node.op)) {
-      std::vector<Ex> operands;
-      for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-        const ValueId v = node.inputs[k];
-        const auto it = made.find(v);
-        if (v == ValueId::none) operands.emplace_back();
-        else operands.push_back(it != made.end() ? it->second : emitter.load_broadcast(k, index));
-      }
-      result = wise->fn(emitter, operands);
-    } else {
-      result = ops::meaning_as<ops::Elements>(*node.op)->fn(emitter, 0, index);
-    }
-    s.builder.leave();
-    made[node.outputs[0]] = result;
-  }
+  ElementValues made;
+  compute_element(s, nodes, space, index, made);
   for (const NodeId n : nodes) {
     const ValueId v = s.graph.node(n).outputs[0];
     const auto sink = s.sinks.find(v);
@@ -172,6 +152,42 @@ Ex constant_element(scalar::Builder& b, const Tensor& t) {
   std::int64_t bits = 0;
   std::memcpy(&bits, t.data(), byte_size(t.dtype()));
   return b.constant_bits(t.dtype(), bits);
+}
+
+void load_operands(LoweringScope& s, std::span<const NodeId> nodes, const Indices& index,
+                   const std::function<bool(ValueId)>& wanted, ElementValues& values) {
+  for (const NodeId n : nodes) {
+    const ir::Node& node = s.graph.node(n);
+    NodeEmitter emitter(s, n);
+    for (std::size_t k = 0; k < node.inputs.size(); ++k)
+      if (const ValueId v = node.inputs[k]; v != ValueId::none && !values.contains(v) && wanted(v))
+        values.emplace(v, emitter.load_broadcast(k, index));
+  }
+}
+
+void compute_element(LoweringScope& s, std::span<const NodeId> nodes, const std::vector<Ex>& space,
+                     const Indices& index, ElementValues& values) {
+  for (const NodeId n : nodes) {
+    check_cancellation();
+    const ir::Node& node = s.graph.node(n);
+    NodeEmitter emitter(s, n, &space);
+    s.builder.enter(ir::where(s.graph, n));
+    Ex result;
+    if (const auto* wise = ops::meaning_as<ops::ElementWise>(*node.op)) {
+      std::vector<Ex> operands;
+      for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+        const ValueId v = node.inputs[k];
+        const auto it = values.find(v);
+        if (v == ValueId::none) operands.emplace_back();
+        else operands.push_back(it != values.end() ? it->second : emitter.load_broadcast(k, index));
+      }
+      result = wise->fn(emitter, operands);
+    } else {
+      result = ops::meaning_as<ops::Elements>(*node.op)->fn(emitter, 0, index);
+    }
+    s.builder.leave();
+    values[node.outputs[0]] = result;
+  }
 }
 
 void lower_nodes(LoweringScope& s, std::span<const NodeId> nodes) {

@@ -54,4 +54,15 @@ std::vector<scalar::Ex> found_extents(LoweringScope&, ir::NodeId, std::size_t j)
 /// outside the group a sink.
 void lower_nodes(LoweringScope&, std::span<const ir::NodeId>);
 
+/// The values of one element by the nodes that compute them; to begin with, those that are known.
+using ElementValues = std::map<ir::ValueId, scalar::Ex>;
+/// Emits the loads of element `index` of all operands of a group of element-wise nodes for which
+/// `wanted` is true, into `values`.
+void load_operands(LoweringScope&, std::span<const ir::NodeId>, const scalar::Indices& index,
+                   const std::function<bool(ir::ValueId)>& wanted, ElementValues& values);
+/// Emits element `index` of every node of a group over an index space. Stores nothing.
+void compute_element(LoweringScope&, std::span<const ir::NodeId>,
+                     const std::vector<scalar::Ex>& space, const scalar::Indices& index,
+                     ElementValues& values);
+
 }  // namespace rondel::lowering

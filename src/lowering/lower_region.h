@@ -49,6 +49,12 @@ class RegionLowering {
   /// returns [whether the loop continues, then the next of these].
   std::vector<scalar::Ex> trip(const LoopContext&, scalar::Ex t,
                                std::span<const scalar::Ex> carried);
+  /// Whether each element of the states is computed from itself, and from elements at its own
+  /// index: then all trips can run for one element before the next.
+  bool by_elements(const LoopContext&) const;
+  /// Emits the trips [from, to) of such a loop, element by element.
+  void trips_by_elements(const LoopContext&, scalar::Ex from, scalar::Ex to,
+                         std::span<const scalar::Ex> carried);
   /// Emits an `if` and defines its outputs as operands.
   void branch(ir::NodeId);
 
@@ -81,6 +87,10 @@ class RegionLowering {
   void store_item(const LoopContext&, std::size_t k, const scalar::Indices&, scalar::Ex t,
                   scalar::Ex value);
   void move_states(const LoopContext&);
+
+  std::vector<std::size_t> changing_states(const LoopContext&) const;
+  std::vector<ir::NodeId> nodes_of_trip(const LoopContext&) const;
+  bool has_short_rows(ir::ValueId item) const;
 
   // Parts of an inner loop.
   std::vector<scalar::Ex> run_loop(const LoopContext&, scalar::Ex most);

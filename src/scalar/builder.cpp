@@ -134,6 +134,10 @@ Ex Builder::constant_bits(DType type, std::int64_t bits) {
   if (is_integer(type)) bits = wrapped(type, bits);
   const Ex x = prologue(type, {.op = Op::constant, .imm = bits});
   if (is_integer(type) || type == DType::boolean) known_[static_cast<std::size_t>(x.reg())] = bits;
+  const bool number = type == DType::f32
+                          ? !std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))
+                          : type == DType::f64 && !std::isnan(std::bit_cast<double>(bits));
+  if (number) never_nan_.insert(x.reg());
   return x;
 }
 
@@ -164,6 +168,8 @@ Ex Builder::extent(std::int32_t id, std::int64_t axis) {
 std::optional<std::int64_t> Builder::known(Ex x) const {
   return known_[static_cast<std::size_t>(x.reg())];
 }
+
+bool Builder::never_nan(Ex x) const { return never_nan_.contains(x.reg()); }
 
 Ex Builder::load(std::int32_t id, const Indices& indices) {
   const DType t = buffer(id).dtype;

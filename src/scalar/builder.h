@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <set>
 #include <type_traits>
 #include <vector>
 
@@ -53,6 +54,8 @@ class Builder {
   Ex extent(std::int32_t buffer, std::int64_t axis);
   /// The value of an integer or bool constant; nothing for other expressions.
   std::optional<std::int64_t> known(Ex) const;
+  /// Whether the value is certainly no NaN: an f32 or f64 constant that is a number.
+  bool never_nan(Ex) const;
 
   Ex load(std::int32_t buffer, const Indices&);
   void store(std::int32_t buffer, const Indices&, Ex value);
@@ -155,7 +158,8 @@ class Builder {
   std::int32_t add_site(std::string text, Blame, std::size_t own, std::vector<Ex>& shown);
   std::vector<CheckFrame> frames_;
   std::vector<std::optional<std::int64_t>> known_;  // by Reg: integer and bool constants
-  std::vector<Inst> prologue_;                      // constants, params and extents, each once
+  std::set<Reg> never_nan_;
+  std::vector<Inst> prologue_;  // constants, params and extents, each once
   std::map<std::array<std::int64_t, 4>, Reg> prologue_regs_;
 };
 

@@ -39,14 +39,17 @@ Ex without_sign(Ex x, DType bits, std::int64_t mask) {
   return bitcast(x.type(), bitcast(bits, x) & x.builder().constant_bits(bits, mask));
 }
 
-/// The smaller operand by `before`, or the larger one; a NaN operand if there is one.
-Ex extreme(Op before, Ex a, Ex b, bool larger) {
+/// The smaller operand or the larger one; a NaN operand if there is one.
+Ex extreme(Ex a, Ex b, bool larger) {
   Builder& builder = a.builder();
   if (a.type() == DType::boolean) return larger ? a | b : a & b;
   const DType wide = compute_type(a.type());
   const Ex x = cast(wide, a), y = cast(wide, b);
-  const Ex first = larger ? builder.binary(before, y, x) : builder.binary(before, x, y);
-  return select(is_float(wide) ? first | (x != x) : first, a, b);
+  const Ex first = larger ? y < x : x < y;
+  if (!is_float(wide) || builder.never_nan(x)) return select(first, a, b);
+  // Compilers make one instruction of the negated comparison and the choice.
+  if (builder.never_nan(y)) return select(~(larger ? x <= y : y <= x), a, b);
+  return select(first | (x != x), a, b);
 }
 
 }  // namespace
@@ -69,8 +72,8 @@ Ex is_nan(Ex x) {
   return x != x;
 }
 
-Ex min(Ex a, Ex b) { return extreme(Op::lt, a, b, false); }
-Ex max(Ex a, Ex b) { return extreme(Op::lt, a, b, true); }
+Ex min(Ex a, Ex b) { return extreme(a, b, false); }
+Ex max(Ex a, Ex b) { return extreme(a, b, true); }
 
 Ex lowest(Builder& builder, DType t) {
   if (t == DType::f8e8m0) return builder.constant_bits(t, 0);

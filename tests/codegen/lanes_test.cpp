@@ -1,0 +1,229 @@
+#include "codegen/agree.h"
+#include "codegen/lanes.h"
+
+#include <random>
+
+/// Parallel loops whose trips become lanes of vectors.
+namespace rondel::codegen {
+namespace {
+
+using scalar::Access;
+using scalar::Builder;
+using scalar::Ex;
+using scalar::Indices;
+using Values = std::vector<Ex>;
+using Carried = std::span<const Ex>;
+
+constexpr Host host{.vector_bytes = 32, .vector_registers = 16};
+
+std::int32_t buffer(Builder& b, std::string name, DType t, Access access, Shape extents,
+                    bool contiguous = true, bool dense_rows = false) {
+  scalar::Buffer made{std::move(name), t, access, std::move(extents), contiguous};
+  made.dense_rows = dense_rows;
+  return b.buffer(std::move(made));
+}
+
+/// y[w] = the sum over k of x[k, w], in the order of k.
+std::shared_ptr<const scalar::Program> sum_of_rows(std::int64_t k, std::int64_t w,
+                                                   bool dense = true) {
+  Builder b("sum of rows");
+  const auto x = buffer(b, "x", DType::f32, Access::in, {k, w}, dense);
+  const auto y = buffer(b, "y", DType::f32, Access::out, {w});
+  b.for_each(b.index(0), b.extent(y, 0), [&](Ex i) {
+    const Ex zero = b.constant(DType::f32, 0.0);
+    b.store(y, {i}, b.for_(b.index(0), b.extent(x, 0), {zero}, [&](Ex j, Carried sum) {
+      return Values{sum[0] + b.load(x, {j, i})};
+    })[0]);
+  });
+  return b.finish();
+}
+
+std::size_t lane_loops(const scalar::Program& p) { return plan_lanes(p, host).loops.size(); }
+
+TEST(Lanes, ALoopAroundASequentialLoop) {
+  const auto program = sum_of_rows(-1, -1);
+  EXPECT_EQ(lane_loops(*program), 1U);
+  for (const std::int64_t k : {0, 1, 7})
+    for (const std::int64_t w : {0, 1, 3, 8, 31, 32, 33, 64, 100})
+      agree(program, {plain_values(DType::f32, {k, w}, 3), Tensor::zeros(DType::f32, {w})});
+}
+
+TEST(Lanes, AsManyAsThereAreTrips) {
+  EXPECT_EQ(lane_loops(*sum_of_rows(-1, 3)), 0U);
+  const LanePlan few = plan_lanes(*sum_of_rows(-1, 12), host);
+  EXPECT_EQ(few.loops.begin()->second.width, 8);
+  EXPECT_TRUE(few.loops.begin()->second.tail);
+  const LanePlan whole = plan_lanes(*sum_of_rows(-1, 64), host);
+  EXPECT_EQ(whole.loops.begin()->second.width, 32);
+  EXPECT_FALSE(whole.loops.begin()->second.tail);
+}
+
+TEST(Lanes, NotWhereElementsLieApart) { EXPECT_EQ(lane_loops(*sum_of_rows(-1, -1, false)), 0U); }
+
+TEST(Lanes, NotWhereLanesWouldBranchApart) {
+  Builder b("branch");
+  const auto y = buffer(b, "y", DType::i64, Access::out, {-1});
+  b.for_each(b.index(0), b.extent(y, 0), [&](Ex i) {
+    b.store(y, {i}, b.for_(b.index(0), i, {b.index(1)}, [&](Ex, Carried x) {
+      return Values{x[0] * 3};
+    })[0]);
+  });
+  const auto program = b.finish();
+  EXPECT_EQ(lane_loops(*program), 0U);
+  agree(program, {Tensor::zeros(DType::i64, {37})});
+}
+
+TEST(Lanes, NotWithChecksOrKernels) {
+  Builder b("check");
+  const auto y = buffer(b, "y", DType::i64, Access::out, {-1});
+  const Ex n = b.param();
+  b.for_each(b.index(0), b.extent(y, 0), [&](Ex i) {
+    b.check(i < 20, "trip {}", {i});
+    b.store(y, {i}, b.for_(b.index(0), n, {i}, [&](Ex, Carried x) {
+      return Values{x[0] * 3};
+    })[0]);
+  });
+  const auto program = b.finish();
+  EXPECT_EQ(lane_loops(*program), 0U);
+  EXPECT_GT(agree(program, {Tensor::zeros(DType::i64, {37})}, {4}), 0);
+}
+
+TEST(Lanes, AreStoppedInTheirLoops) {
+  Builder b("endless");
+  const auto y = buffer(b, "y", DType::f32, Access::inout, {-1});
+  const Ex n = b.param();
+  b.for_each(b.index(0), b.extent(y, 0), [&](Ex i) {
+    b.store(y, {i}, b.for_(b.index(0), n, {b.load(y, {i})}, [&](Ex, Carried x) {
+      return Values{x[0] * 0.5};
+    })[0]);
+  });
+  const auto program = b.finish();
+  EXPECT_EQ(lane_loops(*program), 1U);
+  std::atomic<std::int32_t> stop = 1;
+  EXPECT_EQ(agree(program, {plain_values(DType::f32, {40}, 1)}, {std::int64_t{1} << 60}, &stop),
+            scalar::stopped);
+}
+
+/// Random bodies: rows, columns and single elements of every dtype, carried values, ifs that all
+/// lanes take alike, reductions with arrays of their own.
+class RandomLanes {
+ public:
+  explicit RandomLanes(std::uint32_t seed) : rng_(seed), b_("lanes " + std::to_string(seed)) {}
+
+  void run() {
+    const std::int64_t rows = pick({0, 1, 2, 5, 9}), columns = pick({1, 4, 7, 16, 33, 64, 70});
+    for (int k = 0; k < 4; ++k) declare(rows, columns, Access::in);
+    const std::size_t inputs = arrays_.size();
+    for (int k = 0; k < 2; ++k) declare(rows, columns, Access::out);
+    n_ = b_.param();
+    b_.for_each(b_.index(0), b_.extent(arrays_.back().column, 0), [&](Ex i) { body(i, inputs); });
+    const auto program = b_.finish();
+    chosen += lane_loops(*program);
+    agree(program, tensors_, {pick({0, 1, 3, 6})});
+  }
+  static inline std::size_t chosen = 0;
+
+ private:
+  struct Arrays {
+    DType dtype;
+    std::int32_t matrix, column;  ///< [rows, columns], [columns]
+  };
+
+  std::int64_t pick(std::initializer_list<std::int64_t> from) {
+    return from.begin()[rng_() % from.size()];
+  }
+  std::int32_t bind(DType t, Access access, const Shape& shape) {
+    Shape declared = shape;
+    for (auto& e : declared)
+      if (rng_() % 2 == 0) e = -1;
+    tensors_.push_back(access == Access::in ? edge_values(t, element_count(shape), static_cast<std::uint32_t>(rng_())).reshaped(shape)
+                                            : Tensor::zeros(t, shape));
+    return buffer(b_, "p" + std::to_string(tensors_.size()), t, access, declared);
+  }
+  void declare(std::int64_t rows, std::int64_t columns, Access access) {
+    static const DType types[] = {DType::f32, DType::f32, DType::f64, DType::f16,    DType::bf16,
+                                  DType::i64, DType::i32, DType::u8,  DType::boolean, DType::i16};
+    const DType t = types[rng_() % std::size(types)];
+    const auto matrix = bind(t, access, {rows, columns});
+    arrays_.push_back({t, matrix, bind(t, access, {columns})});
+  }
+
+  /// A value of dtype t made of those in scope.
+  Ex value(DType t) {
+    const auto one = [&] { return b_.cast(t, pool_[rng_() % pool_.size()]); };
+    const Ex x = one(), y = one();
+    if (t == DType::boolean) return rng_() % 2 == 0 ? x & y : x | ~y;
+    switch (rng_() % 7) {
+      case 0: return x + y;
+      case 1: return x * y;
+      case 2: return x - y;
+      case 3: return max(x, y);
+      case 4: return x / y;
+      case 5: return select(x < y, one(), x);
+      default: return abs(min(x, y));
+    }
+  }
+
+  void body(Ex i, std::size_t inputs) {
+    pool_ = {i, n_, b_.constant(DType::f32, 0.5)};
+    for (std::size_t k = 0; k < inputs; ++k) pool_.push_back(b_.load(arrays_[k].column, {i}));
+    Values inits;
+    for (std::size_t k = rng_() % 3 + 1; k > 0; --k) inits.push_back(value(arrays_[k].dtype));
+    const Arrays& from = arrays_[rng_() % inputs];
+    const Values finals = b_.for_(
+        b_.index(0), b_.extent(from.matrix, 0), inits, [&](Ex row, Carried now) {
+          const std::vector<Ex> outside = pool_;
+          pool_.insert(pool_.end(), now.begin(), now.end());
+          pool_.insert(pool_.end(), {row, b_.load(from.matrix, {row, i})});
+          Values next;
+          for (const Ex& x : now) next.push_back(value(x.type()));
+          const Arrays& to = arrays_[inputs];
+          if (rng_() % 2 == 0)
+            b_.store(to.matrix, {row, i}, value(to.dtype));
+          if (rng_() % 2 == 0) {
+            const DType t = now[0].type();
+            next[0] = b_.if_(
+                row < n_, [&] { return Values{value(t)}; }, [&] { return Values{now[0]}; })[0];
+          }
+          pool_ = outside;
+          return next;
+        });
+    pool_.insert(pool_.end(), finals.begin(), finals.end());
+    if (rng_() % 3 == 0) pool_.push_back(reduced(i, from));
+    for (std::size_t k = inputs; k < arrays_.size(); ++k)
+      b_.store(arrays_[k].column, {i}, value(arrays_[k].dtype));
+  }
+
+  Ex reduced(Ex i, const Arrays& from) {
+    const DType t = rng_() % 2 == 0 ? DType::f32 : DType::i64;
+    const Values neutral{b_.constant(t, std::int64_t{0})};
+    const auto combine = [](Carried x, Carried y) { return Values{x[0] + y[0]}; };
+    const auto element = [&](Ex row) {
+      return Values{b_.cast(t, b_.load(from.matrix, {row, i}))};
+    };
+    const Ex rows = b_.extent(from.matrix, 0);
+    if (rng_() % 2 == 0) return b_.reduce(rows, neutral, element, combine)[0];
+    return b_.reduce_chains(
+        {rows}, neutral, [&](const Indices& at) { return element(at[0]); }, combine)[0];
+  }
+
+  std::mt19937 rng_;
+  Builder b_;
+  Ex n_;
+  std::vector<Arrays> arrays_;
+  std::vector<Tensor> tensors_;
+  std::vector<Ex> pool_;
+};
+
+TEST(Lanes, RandomBodiesGiveTheInterpretersBits) {
+  constexpr std::uint32_t count = 60;
+  const std::uint32_t first = std::random_device()();
+  for (std::uint32_t seed = first; seed != first + count && !HasFailure(); ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    RandomLanes(seed).run();
+  }
+  EXPECT_GE(RandomLanes::chosen * 2, count);
+}
+
+}  // namespace
+}  // namespace rondel::codegen

@@ -1,0 +1,116 @@
+"""Loops whose states are computed element by element: all trips run for a few elements, then for the next ones. Random bodies beside an oracle,
+in all ways."""
+
+import os
+import random
+
+import machine
+import numpy as np
+import pytest
+from models import in_all_ways, model
+
+COUNT = int(os.environ.get("RONDEL_ELEMENTS", "12"))
+UNARY = ["Neg", "Abs", "Sqrt", "Sin", "Tanh", "Floor"]
+BINARY = ["Add", "Sub", "Mul", "Max", "Min", "Div"]
+
+
+class Body:
+    """A random body of element-wise nodes on values of one shape, and on values that are broadcast to it."""
+
+    def __init__(self, rng):
+        self.rng, self.lines, self.names = rng, [], []
+
+    def node(self, text):
+        name = f"v{len(self.lines)}"
+        self.lines.append(f"{name} = {text}")
+        return name
+
+    def pick(self):
+        return self.rng.choice(self.names)
+
+    def full(self, states):
+        """A value of the whole shape: one operand is a state or follows from one."""
+        whole = self.rng.choice(states + [v for v in self.names if v.startswith("w")])
+        kind = self.rng.random()
+        if kind < 0.2:
+            text = f"{self.rng.choice(UNARY)} ({whole})"
+        elif kind < 0.3:
+            less = self.node(f"Less ({whole}, {self.pick()})")
+            text = f"Where ({less}, {whole}, {self.pick()})"
+        else:
+            operands = [whole, self.pick()]
+            self.rng.shuffle(operands)
+            text = f"{self.rng.choice(BINARY)} ({', '.join(operands)})"
+        name = f"w{len(self.lines)}"
+        self.lines.append(f"{name} = {text}")
+        self.names.append(name)
+        return name
+
+
+def random_loop(rng, kind):
+    """(ONNX text, the shape of the states)"""
+    shape = rng.choice([(5,), (2, 3), (1, 4), (33,), (4, 17), (0,), (3, 1)])
+    extents = ",".join("ABC"[k] if rng.random() < 0.5 else str(e) for k, e in enumerate(shape))
+    last = extents.split(",")[-1]
+    body = Body(rng)
+    states = [f"s{k}" for k in range(rng.randrange(1, 4))]
+    body.names = [*states, "bias", "row", "x"] if kind == "Scan" else [*states, "bias", "row"]
+    if kind != "Scan":
+        body.lines.append("f = Cast <to = 1> (i)")
+        body.names.append("f")
+    made = [body.full(states) for _ in range(rng.randrange(2, 9))]
+    nexts = [rng.choice([*made, *states]) for _ in states]
+    nexts[0] = made[-1]
+    item = rng.choice(made)
+    typed = lambda names: ", ".join(f"float[{extents}] {n}" for n in names)  # noqa: E731
+    outs = [f"o{k}" for k in range(len(states))]
+    named = "  ".join(f"n{k} = Identity ({n})" for k, n in enumerate(nexts)) + f"  item = Identity ({item})"
+    results = f"{typed(f'n{k}' for k in range(len(states)))}, float[{extents}] item"
+    text = "  ".join(body.lines) + "  " + named
+    if kind == "Scan":
+        loop = f"""{", ".join(outs)}, ys = Scan <num_scan_inputs = 1, scan_output_directions = [{rng.randrange(2)}],
+          body = b ({typed(states)}, float[{rng.choice([extents, last, "1"])}] x) => ({results}) {{ {text} }}> ({", ".join("z" + s for s in states)}, xs)"""
+    else:
+        loop = f"""{", ".join(outs)}, ys = Loop (n, "", {", ".join("z" + s for s in states)}) <body = b (int64 i, bool go, {typed(states)}) => (bool on, {results}) {{
+          on = Identity (go)  {text} }}>"""
+    inputs = f"int64 n, float[T,X] xs, float bias, float[{last}] row, {typed('z' + s for s in states)}"
+    if kind == "Scan":
+        inputs = inputs.replace("float[T,X] xs", f"float[T,{'1' if 'float[1] x)' in loop else last if f'float[{last}] x)' in loop else extents}] xs")
+    if kind != "nested":
+        return f"main ({inputs}) => ({typed(outs)}, float[T,{extents}] ys) {{ {loop} }}", shape
+    outer = ", ".join(f"r{k}" for k in range(len(states)))
+    carried = [f"z{s}" for s in states]
+    return f"""main ({inputs}) => ({typed(outer.split(", "))}, float[U,T,{extents}] all) <int64 twice = {{2}}> {{
+      {outer}, all = Loop (twice, "", {", ".join("z" + s for s in states)}) <body = a (int64 j, bool more, {typed("q" + s for s in carried)}) => (bool still, {typed(outs)}, float[T,{extents}] ys) {{
+        still = Identity (more)  {loop.replace(", ".join(carried), ", ".join("q" + s for s in carried))} }}>
+    }}""", shape
+
+
+def feeds_of(made, rng, shape, trips):
+    draw = np.random.default_rng(rng.randrange(2**32))
+    feeds = {}
+    for given in made.graph.input:
+        dims = given.type.tensor_type.shape.dim
+        extents = [d.dim_value if d.HasField("dim_value") else dict(zip("ABC", shape, strict=False)).get(d.dim_param, trips) for d in dims]
+        feeds[given.name] = draw.integers(-3, 4, extents).astype(np.float32) if given.name != "n" else np.array(trips)
+    return feeds
+
+
+@pytest.mark.parametrize("kind", ["Loop", "Scan", "nested"])
+def test_random_loops(kind, monkeypatch):
+    begin = random.randrange(2**32)
+    for seed in range(begin, begin + COUNT):
+        rng = random.Random(seed)
+        text, shape = random_loop(rng, kind)
+        print(f"seed {seed}\n{text}")
+        made = model(text)
+        sessions = in_all_ways(made, monkeypatch)
+        for trips in (3, 0, 1, 5):
+            feeds = feeds_of(made, rng, shape, trips)
+            with np.errstate(all="ignore"):
+                want = machine.run_model(made, feeds)
+            results = {way: run.run(None, feeds) for way, run in sessions.items()}
+            for way, got in results.items():
+                for x, y in zip(got, want, strict=True):
+                    assert x.shape == y.shape, way
+                    np.testing.assert_allclose(x, y, rtol=1e-3, atol=1e-3, err_msg=str(way))

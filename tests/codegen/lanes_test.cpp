@@ -1,5 +1,5 @@
-#include "codegen/agree.h"
 #include "codegen/lanes.h"
+#include "codegen/agree.h"
 
 #include <random>
 
@@ -79,9 +79,7 @@ TEST(Lanes, NotWithChecksOrKernels) {
   const Ex n = b.param();
   b.for_each(b.index(0), b.extent(y, 0), [&](Ex i) {
     b.check(i < 20, "trip {}", {i});
-    b.store(y, {i}, b.for_(b.index(0), n, {i}, [&](Ex, Carried x) {
-      return Values{x[0] * 3};
-    })[0]);
+    b.store(y, {i}, b.for_(b.index(0), n, {i}, [&](Ex, Carried x) { return Values{x[0] * 3}; })[0]);
   });
   const auto program = b.finish();
   EXPECT_EQ(lane_loops(*program), 0U);
@@ -136,12 +134,14 @@ class RandomLanes {
     Shape declared = shape;
     for (auto& e : declared)
       if (rng_() % 2 == 0) e = -1;
-    tensors_.push_back(access == Access::in ? edge_values(t, element_count(shape), static_cast<std::uint32_t>(rng_())).reshaped(shape)
+    tensors_.push_back(access == Access::in ? edge_values(t, element_count(shape),
+                                                          static_cast<std::uint32_t>(rng_()))
+                                                  .reshaped(shape)
                                             : Tensor::zeros(t, shape));
     return buffer(b_, "p" + std::to_string(tensors_.size()), t, access, declared);
   }
   void declare(std::int64_t rows, std::int64_t columns, Access access) {
-    static const DType types[] = {DType::f32, DType::f32, DType::f64, DType::f16,    DType::bf16,
+    static const DType types[] = {DType::f32, DType::f32, DType::f64, DType::f16,     DType::bf16,
                                   DType::i64, DType::i32, DType::u8,  DType::boolean, DType::i16};
     const DType t = types[rng_() % std::size(types)];
     const auto matrix = bind(t, access, {rows, columns});
@@ -178,8 +178,7 @@ class RandomLanes {
           Values next;
           for (const Ex& x : now) next.push_back(value(x.type()));
           const Arrays& to = arrays_[inputs];
-          if (rng_() % 2 == 0)
-            b_.store(to.matrix, {row, i}, value(to.dtype));
+          if (rng_() % 2 == 0) b_.store(to.matrix, {row, i}, value(to.dtype));
           if (rng_() % 2 == 0) {
             const DType t = now[0].type();
             next[0] = b_.if_(
@@ -198,9 +197,7 @@ class RandomLanes {
     const DType t = rng_() % 2 == 0 ? DType::f32 : DType::i64;
     const Values neutral{b_.constant(t, std::int64_t{0})};
     const auto combine = [](Carried x, Carried y) { return Values{x[0] + y[0]}; };
-    const auto element = [&](Ex row) {
-      return Values{b_.cast(t, b_.load(from.matrix, {row, i}))};
-    };
+    const auto element = [&](Ex row) { return Values{b_.cast(t, b_.load(from.matrix, {row, i}))}; };
     const Ex rows = b_.extent(from.matrix, 0);
     if (rng_() % 2 == 0) return b_.reduce(rows, neutral, element, combine)[0];
     return b_.reduce_chains(

@@ -47,6 +47,25 @@ TEST(Group, WhatIsReadElsewhereLeavesTheGroup) {
             "[a b](x)->(a b) [s](a)->(s)");
 }
 
+TEST(Group, TakesInTheGroupsWhoseValuesItReads) {
+  const auto sum = [](const std::string& between) {
+    return groups("graph \"g\" (%x: f32[N], %y: f32[N], %w: f32[N, N]) {\n%a = neg(%x)\n" +
+                  between + "%b = abs(%y)\n%c = add(%a, %b)\nyield %c }");
+  };
+  EXPECT_EQ(sum(""), "[a b c](x y)->(c)");
+  EXPECT_EQ(sum("%s = mat_mul(%w, %y)\n"), "[s](w y)->(s) [a b c](x y)->(c)");
+}
+
+TEST(Group, WhatIsReadBetweenStaysBefore) {
+  EXPECT_EQ(groups(R"g(graph "g" (%x: f32[N], %w: f32[N, N]) {
+    %a = neg(%x)
+    %p = mat_mul(%w, %a)
+    %b = abs(%p)
+    %c = add(%a, %b)
+    yield %c })g"),
+            "[a](x)->(a) [p](w a)->(p) [b c](p a)->(c)");
+}
+
 TEST(Group, WhatReadsOtherElementsThanItsOwnIsNoPartOfTheirGroup) {
   EXPECT_EQ(groups(R"g(graph "g" (%x: f32[4, 4]) {
     %a = neg(%x)

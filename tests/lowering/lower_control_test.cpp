@@ -77,6 +77,21 @@ TEST(LowerControl, ANextStateOfItsOwnElementsIsWrittenInPlace) {
   EXPECT_EQ(count(l, Kind::state), 1U);
 }
 
+/// Where in the program's text the first loop over elements and the first over trips begin.
+bool elements_first(const LoweredRegion& l) {
+  const std::string text = to_text(*l.program);
+  return text.find("for parallel") <= text.find("for");
+}
+
+TEST(LowerControl, TripsOfElementWiseStatesRunElementByElement) {
+  const auto first = [](const std::string& body) {
+    const LoweredRegion l = lowered(loop_of(body));
+    return elements_first(l);
+  };
+  EXPECT_TRUE(first("%f = cast(%i) to=type f32[] %next = add(%x, %f)"));
+  EXPECT_FALSE(first("%m = reduce_max(%x) %next = sub(%x, %m)")) << "reads other elements";
+}
+
 TEST(LowerControl, ANextStateOfOtherElementsIsMadeBeside) {
   const LoweredRegion l = lowered(loop_of("%next = mat_mul(%w, %x)"));
   ASSERT_TRUE(l.program) << why_not(l);

@@ -48,6 +48,28 @@ TEST(Lanes, ALoopAroundASequentialLoop) {
       agree(program, {plain_values(DType::f32, {k, w}, 3), Tensor::zeros(DType::f32, {w})});
 }
 
+TEST(Lanes, HaveArraysOfTheirOwn) {
+  Builder b("reduce");
+  const auto x = buffer(b, "x", DType::f32, Access::in, {-1, -1});
+  const auto y = buffer(b, "y", DType::f32, Access::out, {-1});
+  b.for_each(b.index(0), b.extent(y, 0), [&](Ex i) {
+    b.store(y, {i},
+            b.reduce(
+                b.extent(x, 0), {b.constant(DType::f32, 0.0)},
+                [&](Ex j) {
+                  return Values{b.load(x, {j, i})};
+                },
+                [](Carried p, Carried q) { return Values{p[0] + q[0]}; })[0]);
+  });
+  const auto program = b.finish();
+  const LanePlan plan = plan_lanes(*program, host);
+  ASSERT_EQ(plan.loops.size(), 1U);
+  EXPECT_EQ(plan.loops.begin()->second.private_locals.size(), 1U);
+  for (const std::int64_t k : {0, 3, 64, 200})
+    for (const std::int64_t w : {1, 16, 40})
+      agree(program, {plain_values(DType::f32, {k, w}, 3), Tensor::zeros(DType::f32, {w})});
+}
+
 TEST(Lanes, AsManyAsThereAreTrips) {
   EXPECT_EQ(lane_loops(*sum_of_rows(-1, 3)), 0U);
   const LanePlan few = plan_lanes(*sum_of_rows(-1, 12), host);
@@ -188,7 +210,7 @@ class RandomLanes {
           return next;
         });
     pool_.insert(pool_.end(), finals.begin(), finals.end());
-    if (rng_() % 3 == 0) pool_.push_back(reduced(i, from));
+    if (rng_() % 3 == 0) pool_ = {reduced(i, from), i};
     for (std::size_t k = inputs; k < arrays_.size(); ++k)
       b_.store(arrays_[k].column, {i}, value(arrays_[k].dtype));
   }

@@ -33,6 +33,30 @@ void nested_loops(std::int64_t trips, float start, float* last) {
   *last = v;
 }
 
+/// score'[j] = max over i of score[i] + move[i, j], plus seen[t, j]; from[t, j]: the first such i.
+void viterbi(std::int64_t trips, std::int64_t states, const float* seen, const float* move,
+             const float* start, float* score, std::int64_t* from) {
+  const auto n = static_cast<std::size_t>(states);
+  std::vector<float> best(n);
+  std::vector<std::int32_t> index(n);
+  std::copy(start, start + n, score);
+  for (std::int64_t t = 0; t < trips; ++t) {
+    std::fill(best.begin(), best.end(), -HUGE_VALF);
+    std::fill(index.begin(), index.end(), 0);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j) {
+        const float x = score[i] + move[i * n + j];
+        const bool better = x > best[j];
+        best[j] = better ? x : best[j];
+        index[j] = better ? static_cast<std::int32_t>(i) : index[j];
+      }
+    for (std::size_t j = 0; j < n; ++j) {
+      score[j] = best[j] + seen[static_cast<std::size_t>(t) * n + j];
+      from[static_cast<std::size_t>(t) * n + j] = index[j];
+    }
+  }
+}
+
 void collatz(std::int64_t most, std::int64_t* steps) {
   std::int64_t total = 0;
   for (std::int64_t n = 1; n <= most; ++n)

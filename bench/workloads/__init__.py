@@ -5,6 +5,8 @@ import importlib
 NAMES = (
     "scalar_loop",
     "elementwise_loop",
+    "mandelbrot",
+    "viterbi",
     "nested_loops",
     "collatz",
     "beam_search",

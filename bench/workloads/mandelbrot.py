@@ -1,0 +1,38 @@
+"""The Mandelbrot set: states of 256 KiB each, which a loop over trips reads and writes in every trip."""
+
+import numpy as np
+from onnx import parser
+
+from harness import Workload
+
+TRIPS, SIDE = 100, 256
+SHAPE = f"float[{SIDE},{SIDE}]"
+MODEL = f"""
+<ir_version: 10, opset_import: ["" : 21]>
+mandelbrot (int64 trips, {SHAPE} re, {SHAPE} im, {SHAPE} zeros) => ({SHAPE} count, {SHAPE} x, {SHAPE} y)
+    <bool yes = {{1}}, float four = {{4}}, float two = {{2}}, float one = {{1}}, float none = {{0}}> {{
+  count, x, y = Loop (trips, yes, zeros, zeros, zeros) <body = step (int64 i, bool go, {SHAPE} k, {SHAPE} a, {SHAPE} b)
+      => (bool on, {SHAPE} k2, {SHAPE} a2, {SHAPE} b2) {{
+    on = Identity (go)
+    aa = Mul (a, a)  bb = Mul (b, b)  size = Add (aa, bb)  inside = Less (size, four)
+    difference = Sub (aa, bb)  u = Add (difference, re)
+    product = Mul (a, b)  twice = Mul (product, two)  v = Add (twice, im)
+    a2 = Where (inside, u, a)  b2 = Where (inside, v, b)
+    more = Where (inside, one, none)  k2 = Add (k, more)
+  }}>
+}}
+"""
+
+
+def workload():
+    side = np.linspace(-0.3, 0.2, SIDE, dtype=np.float32)  # inside of the set, where rounding is not amplified
+    re = np.tile(side, (SIDE, 1))
+    im = np.tile(side[:, None], (1, SIDE))
+    return Workload(
+        name="mandelbrot",
+        doc="z*z + c for f32[256,256], 100 trips, with a count",
+        model=parser.parse_model(MODEL).SerializeToString(),
+        feeds={"trips": np.array(TRIPS), "re": re, "im": im, "zeros": np.zeros((SIDE, SIDE), np.float32)},
+        trips=TRIPS,
+        limit_ratio=0.2,
+    )

@@ -35,12 +35,15 @@ class Grouper {
   Grouper(const Graph& g, ir::RegionId r, const ir::Types& types, bool fuse)
       : g_(g), region_(r), types_(types), fuse_(fuse) {}
 
-  std::vector<Group> run(bool read_in_place) {
+  std::vector<Group> run(bool take_in) {
     for (const NodeId n : g_.region(region_).nodes) {
       if (!g_.node(n).outputs.empty() && g_.constant(g_.node(n).outputs[0]) != nullptr) continue;
       place(n);
     }
-    if (read_in_place) take_beginnings_in();
+    if (take_in) {
+      take_beginnings_in();
+      for (std::size_t k = 0; fuse_ && k < groups_.size(); ++k) take_elements_in(k);
+    }
     std::erase_if(groups_, [](const Group& group) { return group.nodes.empty(); });
     for (std::size_t i = 0; i < groups_.size(); ++i) complete(groups_[i]);
     return std::move(groups_);
@@ -147,6 +150,58 @@ class Grouper {
     }
   }
 
+  /// Moves the nodes that compute elements only for a group's reduction into the group.
+  void take_elements_in(std::size_t into) {
+    Group& group = groups_[into];
+    if (group.nodes.empty()) return;
+    const ir::Node& reduction = g_.node(group.nodes[0]);
+    const auto* each = ops::meaning_as<ops::Elements>(*reduction.op);
+    if (each == nullptr || !each->reads_once) return;
+    const auto maker = group_of_.find(reduction.inputs[0]);
+    if (maker == group_of_.end() || maker->second == into) return;
+    Group& from = groups_[maker->second];
+    std::set<NodeId> readers{group.nodes[0]};
+    std::vector<NodeId> taken;
+    for (std::size_t k = from.nodes.size() - from.inlined; k-- > 0;) {
+      const ir::Node& node = g_.node(from.nodes[k]);
+      if (!is_read_by(from.nodes[k], readers) || !ops::is_elementwise(*node.op) ||
+          ir::can_fail(g_, from.nodes[k]) ||
+          !same_extents(type(node.outputs[0]), type(reduction.inputs[0])) ||
+          !std::ranges::all_of(node.inputs, [&](ValueId v) { return lasts_until(v, into); }))
+        continue;
+      readers.insert(from.nodes[k]);
+      taken.insert(taken.begin(), from.nodes[k]);
+    }
+    for (const NodeId n : taken) {
+      std::erase(from.nodes, n);
+      group_of_.erase(g_.node(n).outputs[0]);
+    }
+    group.nodes.insert(group.nodes.end(), taken.begin(), taken.end());
+    group.inlined = taken.size();
+  }
+
+  /// Whether only these nodes read the result of n.
+  bool is_read_by(NodeId n, const std::set<NodeId>& readers) const {
+    return std::ranges::all_of(g_.value(g_.node(n).outputs[0]).uses, [&](const ir::Use& use) {
+      return use.node != NodeId::none && readers.contains(use.node);
+    });
+  }
+
+  /// Whether no group up to this one computes the state that follows v, over which it would be
+  /// written.
+  bool lasts_until(ValueId v, std::size_t group) const {
+    if (v == ValueId::none) return true;
+    const ir::ValueInfo& info = g_.value(v);
+    const NodeId around = g_.region(info.region).parent;
+    if (info.producer != NodeId::none || around == NodeId::none || !g_.node(around).is_loop())
+      return true;
+    const std::size_t states = ir::LoopParts(g_.node(around)).states;
+    const auto number = static_cast<std::size_t>(info.position);
+    if (number < 2 || number >= 2 + states) return true;
+    const auto made = group_of_.find(g_.region(info.region).results[number - 1]);
+    return made == group_of_.end() || made->second > group;
+  }
+
   /// Whether only the product reads v, which is the beginning of a value that lies in a buffer.
   bool is_read_in_place(ValueId v, NodeId product) const {
     const ir::Node& maker = g_.node(g_.value(v).producer);
@@ -246,8 +301,8 @@ class Grouper {
 }  // namespace
 
 std::vector<Group> group_nodes(const Graph& g, ir::RegionId r, const ir::Types& types, bool fuse,
-                               bool read_in_place) {
-  return Grouper(g, r, types, fuse).run(read_in_place);
+                               bool take_in) {
+  return Grouper(g, r, types, fuse).run(take_in);
 }
 
 }  // namespace rondel::lowering

@@ -13,6 +13,9 @@ struct Group {
   std::vector<ir::ValueId> inputs = {};
   std::vector<ir::ValueId> outputs = {};  ///< read outside the group, in order of definition
   bool program = false;  ///< one scalar program; otherwise a single node of another kind
+  /// So many of the nodes, the last ones, compute the elements of the first node's input 0 where
+  /// it reads them: these have no memory.
+  std::size_t inlined = 0;
   /// Indices of the inputs whose values the types depend on, and of those whose values the program
   /// depends on, too.
   std::vector<std::size_t> value_inputs = {}, program_values = {};
@@ -21,10 +24,12 @@ struct Group {
 /// Partitions the nodes of a region into groups, in an order in which they can run. Element-wise
 /// nodes over one index space that read one another share a group, so that the values between them
 /// stay in registers; if `fuse` is false, every node is a group of its own. `constant` nodes are in
-/// no group. `read_in_place`: a product's group takes in the nodes that give a beginning of a
-/// buffer
-/// (`ReadingView::is_beginning`) to the product alone. They copy nothing then.
+/// no group.
+///
+/// `take_in`: a product's group takes in the nodes that give a beginning of a buffer
+/// (`ReadingView::is_beginning`) to the product alone, and a reduction's those that compute
+/// elements for the reduction alone. They copy and store nothing then.
 std::vector<Group> group_nodes(const ir::Graph&, ir::RegionId, const ir::Types& types, bool fuse,
-                               bool read_in_place = false);
+                               bool take_in = false);
 
 }  // namespace rondel::lowering

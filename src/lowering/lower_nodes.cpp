@@ -190,6 +190,17 @@ void compute_element(LoweringScope& s, std::span<const NodeId> nodes, const std:
   }
 }
 
+void define_inlined(LoweringScope& s, ir::ValueId v, std::span<const NodeId> nodes,
+                    const std::vector<Ex>& space) {
+  const auto compute = [&s, v, nodes = std::vector(nodes.begin(), nodes.end()),
+                        space](const Indices& i) {
+    ElementValues values;
+    compute_element(s, nodes, space, i, values);
+    return values.at(v);
+  };
+  s.operands.insert_or_assign(v, Operand{compute, {}, space});
+}
+
 void lower_nodes(LoweringScope& s, std::span<const NodeId> nodes) {
   const ir::Node& first = s.graph.node(nodes[0]);
   if (const auto* nest = ops::meaning_as<ops::LoopNest>(*first.op)) {

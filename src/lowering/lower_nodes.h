@@ -65,4 +65,9 @@ void compute_element(LoweringScope&, std::span<const ir::NodeId>,
                      const std::vector<scalar::Ex>& space, const scalar::Indices& index,
                      ElementValues& values);
 
+/// Makes v an operand whose elements the element-wise nodes compute where they are read. `space`:
+/// the extents of v.
+void define_inlined(LoweringScope&, ir::ValueId v, std::span<const ir::NodeId>,
+                    const std::vector<scalar::Ex>& space);
+
 }  // namespace rondel::lowering

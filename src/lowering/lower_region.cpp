@@ -59,10 +59,14 @@ void RegionLowering::group(const Group& g, const LoopContext* around, Ex t) {
   const bool whole = ops::writes_buffers(*node.op);
   if (whole)
     for (const NodeId n : std::span(g.nodes).subspan(1)) define_beginning(n);
+  const auto nodes = std::span(g.nodes).first(g.nodes.size() - g.inlined);
+  if (g.inlined > 0)
+    define_inlined(scope_, node.inputs[0], std::span(g.nodes).last(g.inlined),
+                   extents_of(node.inputs[0]));
   for (const ValueId v : g.outputs)
     scope_.sinks.insert_or_assign(v, sink_for(v, whole ? nullptr : around, t, !whole));
   if (whole) on_buffers(g);
-  else lower_nodes(scope_, g.nodes);
+  else lower_nodes(scope_, nodes);
 }
 
 /// Emits the computation of a name that is found when the program runs, if that has not been done.

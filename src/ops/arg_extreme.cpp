@@ -92,9 +92,11 @@ ir::OpDef arg_op(std::string_view name, std::string_view doc, bool greatest) {
   op.inputs = {{"x"}};
   op.attributes = {{"axis", 0}, {"keepdims", 1}, {"select_last_index", 0}};
   op.type = arg_rule;
-  op.meaning = elements([greatest](Emitter& e, std::size_t, const Indices& out) {
+  const auto meaning = elements([greatest](Emitter& e, std::size_t, const Indices& out) {
     return arg_element(e, out, greatest);
   });
+  meaning->reads_once = true;
+  op.meaning = meaning;
   op.batch = along_axis;
   op.gradient = zero_gradient;
   return op;

@@ -96,6 +96,9 @@ struct Elements : ir::Meaning {
   Fn fn;
   Before before;    ///< may be empty
   Extents extents;  ///< may be empty
+  /// Each element of input 0 is read once, for one output element: a reduction. The element may be
+  /// computed where it is read.
+  bool reads_once = false;
 };
 
 /// A loop nest that stores the output elements itself (running sums, scatters, matrix products).

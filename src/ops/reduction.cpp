@@ -160,13 +160,15 @@ Ex fold(scalar::Builder& b, const Fold& f, const ReducedElements& x, DType t,
 }
 
 std::shared_ptr<const ir::Meaning> reduction(Fold f) {
-  return elements([f = std::move(f)](Emitter& e, std::size_t, const Indices& out) {
+  auto meaning = elements([f = std::move(f)](Emitter& e, std::size_t, const Indices& out) {
     const ReducedElements x(e, out);
     const DType own = scalar::compute_type(e.dtype(0));
     const DType t = f.in_floats && is_integer(own) ? DType::f64 : own;
     const Ex total = fold(e.builder(), f, x, t, [&](Ex raw) { return f.map(narrowed(t, raw)); });
     return narrowed(e.output_dtype(), f.finish(total, x.count()));
   });
+  meaning->reads_once = true;
+  return meaning;
 }
 
 Ex zero(scalar::Builder& b, DType t) { return b.constant(t, std::int64_t{0}); }

@@ -11,14 +11,14 @@ namespace {
 
 /// Groups as text, "[a b](x)->(b)": the nodes, by the names of their first outputs, the inputs and
 /// the outputs of the group. A group that is no program begins with "!".
-std::string groups(const std::string& text, bool fuse = true, bool read_in_place = false,
+std::string groups(const std::string& text, bool fuse = true, bool take_in = false,
                    bool of_body = false) {
   const ir::Graph g = ir::parse(text);
   const ir::TypeEnvironment k = ir::type_environment(g);
   const auto name = [&](ir::ValueId v) { return g.value(v).name; };
   std::vector<std::string> all;
   const ir::RegionId r = of_body ? ir::RegionId{1} : ir::RegionId::root;
-  for (const Group& group : group_nodes(g, r, k.types, fuse, read_in_place)) {
+  for (const Group& group : group_nodes(g, r, k.types, fuse, take_in)) {
     const auto node = [&](ir::NodeId n) { return name(g.node(n).outputs[0]); };
     all.push_back(fmt::format("{}[{}]({})->({})", group.program ? "" : "!",
                               join(group.nodes, " ", node), join(group.inputs, " ", name),
@@ -112,6 +112,44 @@ TEST(Group, ProductsReadBeginningsInPlace) {
   EXPECT_EQ(products("%two: i64[1] = constant value=i64[1] {2}\n"
                      "%s = slice(%x, %zero, %n, %zero, %two)\n"),
             "[s](x n)->(s) [y](q s)->(y)");
+}
+
+TEST(Group, ReductionsComputeTheirElementsWhereTheyReadThem) {
+  const auto sums = [](const std::string& after) {
+    return groups(
+        "graph \"g\" (%x: f32[M, N], %y: f32[N]) {\n"
+        "%a = neg(%x)\n%b = abs(%a)\n%c = mul(%b, %y)\n%s = reduce_sum(%c) keepdims=0\n" +
+            after,
+        true, true);
+  };
+  EXPECT_EQ(sums("yield %s }"), "[s a b c](x y)->(s)");
+  EXPECT_EQ(sums("yield %s, %a }"), "[a](x)->(a) [s b c](a y)->(s)");
+  EXPECT_EQ(sums("yield %s, %c }"), "[a b c](x y)->(c) [s](c)->(s)");
+  EXPECT_EQ(sums("%m = reduce_max(%c)\nyield %s, %m }"),
+            "[a b c](x y)->(c) [s](c)->(s) [m](c)->(m)");
+}
+
+TEST(Group, WhatReadsElementsMoreThanOnceHasThemInMemory) {
+  EXPECT_EQ(groups(R"g(graph "g" (%x: f32[M, N]) {
+    %a = neg(%x)
+    %s = reduce_log_sum_exp(%a)
+    yield %s })g",
+                   true, true),
+            "[a](x)->(a) [s](a)->(s)");
+}
+
+TEST(Group, AStateThatIsWrittenBeforeIsNotReadLater) {
+  const auto body = [](const std::string& rest) {
+    return groups(
+        "graph \"g\" (%x0: f32[N], %n: i64[]) {\n"
+        "%y, %ys, _ = loop trips=%n states=(%x0) { body(%i, %go, %x) {\n" +
+            rest + "yield go=%go states=(%next) items=(%s) } }\nyield %y }",
+        true, true, true);
+  };
+  EXPECT_EQ(body("%v = abs(%x)\n%s = reduce_sum(%v)\n%next = neg(%x)\n"),
+            "[s v](x)->(s) [next](x)->(next)");
+  EXPECT_EQ(body("%next = neg(%x)\n%v = abs(%x)\n%s = reduce_sum(%v)\n"),
+            "[next](x)->(next) [v](x)->(v) [s](v)->(s)");
 }
 
 TEST(Group, WhatOthersReadIsNotReadInPlace) {

@@ -40,14 +40,27 @@ bool RegionTree::empty_stack_known(const LoopParts& parts, std::size_t k,
   return true;
 }
 
+/// Whether inference says the same of a node's results if its rule does not hold: the graph tells
+/// their types, with all extents as numbers, and no elements are known.
+bool RegionTree::is_typed_by_graph(NodeId n) const {
+  return std::ranges::all_of(g_.node(n).outputs, [&](ValueId v) {
+    if (v == ValueId::none) return true;
+    const ir::Type& t = g_.value(v).type;
+    const auto list = k_.elements.find(static_cast<std::int32_t>(v));
+    const bool no_elements = list == k_.elements.end() ||
+                             std::ranges::none_of(list->second, &ir::Integer::known_or_symbolic);
+    return t.is_tensor() && t.is_static() && t == type(v) && no_elements && k_.value(v) == nullptr;
+  });
+}
+
 /// Rules in the body of a loop that may make no trip are checked when a trip runs. Where one
 /// depends on extents that become known before the loop, but inside of the tree, it may not hold,
-/// and an empty stack then has another shape. `before`: the conditions and late extents before the
-/// body.
+/// and an empty stack then may have another shape. `before`: the conditions and late extents before
+/// the body.
 void RegionTree::check_rules_of_empty(NodeId loop, const Late& before) {
   const auto is_late = [&](ir::Symbol name) { return before.extents.contains(name); };
   for (const auto& [n, conditions] : conditions_inside_)
-    if (!before.nodes.contains(n))
+    if (!before.nodes.contains(n) && !is_typed_by_graph(n))
       for (const ir::Integer& i : conditions)
         if (std::ranges::any_of(names_in(i), is_late))
           return refuse(loop,

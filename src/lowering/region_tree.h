@@ -195,6 +195,7 @@ class RegionTree {
   void check_values(ir::NodeId);
   void check_rule(ir::NodeId);
   void check_rules_of_empty(ir::NodeId loop, const Late& before);
+  bool is_typed_by_graph(ir::NodeId) const;
   Late late() const;
   bool is_found(ir::Symbol) const;
   bool depends_on_late(const ir::Integers&) const;

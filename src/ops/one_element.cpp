@@ -15,7 +15,10 @@ void one_element_rule(ir::TypeContext& c) {
           c.attributes().s("what", "x"), to_text(x), name(x.dtype()));
   c.output(0, ir::Type::scalar(x.dtype()));
   keep_elements(c);
-  if (x.is_static()) c.holds_while();
+  if (!x.has_rank()) return;
+  Conditions conditions;
+  for (const ir::Extent& e : x.extents()) conditions.equal(e, 1);
+  conditions.state(c);
 }
 
 const ir::OpEntry one_element{{

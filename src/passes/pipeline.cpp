@@ -13,6 +13,7 @@
 #include "passes/key_random_ops.h"
 #include "passes/lists_to_tensors.h"
 #include "passes/narrow_branches.h"
+#include "passes/narrow_elements.h"
 #include "passes/orient_products.h"
 #include "passes/predictive_commoning.h"
 #include "passes/remove_dead.h"
@@ -50,6 +51,8 @@ const Pass canonical[] = {
 };
 
 const Pass optimizations[] = {
+    {"narrow_elements", "what must be one element is computed of one element",
+     [](ir::Graph& g, const PassOptions&) { return narrow_elements(g); }},
     {"narrow_branches", "what must be one element is a scalar in each branch of an `if`",
      [](ir::Graph& g, const PassOptions&) { return narrow_branches(g); }},
     {"lists_to_tensors", "what is read of a list is read of the tensor that its items make",

@@ -20,8 +20,6 @@ NATIVELY = "natively, as a whole"
 
 #: Models whose loops do not all run natively yet, and a part of the reason that the session tells.
 NOT_NATIVE = {
-    "onnxscript/greedy_cache": "accepts its operands depends",  # Squeeze without axes of the last token
-    "tensorflow/edit_distance": "may make no trip",  # the empty stack's shape depends on a Squeeze of what it would read
     "torchscript/nms-shrinking": "accepts its operands depends",  # a mask selects the boxes that are left
 }
 

@@ -8,7 +8,7 @@ import machine
 import numpy as np
 import pytest
 import rondel
-from models import INT64_MAX, check_mode, model
+from models import INT64_MAX, WAYS, check_mode, model, run_as, session
 
 # The nodes of the outer body after the inner loop: `s` is the stack float[rows,3], `x` is float[4,3], `y` the item.
 READERS = {
@@ -125,3 +125,32 @@ def agree_or_fail(got, want, what):
     else:
         for a, b in zip(got, want, strict=True):
             np.testing.assert_array_equal(a, b, err_msg=what)
+
+
+def test_a_condition_of_the_last_element_of_what_grows(monkeypatch):
+    """`squeeze(token) != 0` where the token is the last one of a state: of as many elements as the state has at its end, which is one or none."""
+    made = model("""main (int64[n] x, int64 most) => (int64[m] y) {
+  yes = Constant <value = bool {1}> ()
+  last = Constant <value = int64[1] {-1}> ()
+  end = Constant <value = int64[1] {9223372036854775807}> ()
+  one = Constant <value = int64 {1}> ()
+  zero = Constant <value = int64 {0}> ()
+  y = Loop (most, yes, x) <body = b (int64 i, bool go, int64[k] s) => (bool on, int64[l] t) {
+    token = Slice (s, last, end)
+    fresh = Sub (token, one)
+    t = Concat <axis = 0> (s, fresh)
+    bare = Squeeze (fresh)
+    ended = Equal (bare, zero)
+    more = Not (ended)
+    on = And (more, go)
+  }>
+}""")
+    for way in WAYS:
+        run_as(monkeypatch, way)
+        ours = session(made)
+        for x, most in [([3], 9), ([8, 5], 3), ([4], 0), ([2], 1)]:
+            (y,) = ours.run(None, {"x": np.array(x), "most": np.array(most)})
+            assert y.tolist() == x + list(range(x[-1] - 1, -1, -1))[:most]
+        assert way == "0" or set(ours.how_it_ran().values()) == {"natively, as a whole"}
+        with pytest.raises(rondel.CallerError, match="one element"):
+            ours.run(None, {"x": np.array([], np.int64), "most": np.array(2)})

@@ -195,3 +195,31 @@ def test_a_node_that_could_not_run_says_nothing_but_others_do(monkeypatch):
         run_as(monkeypatch, jit)
         y, w = session(made).run(None, {"x": np.ones(2, np.float32), "z": np.ones((1, 3), np.float32), "no": np.array(False)})
         assert y.shape == (0, 2) and w.shape == (0, 0, 0)
+
+
+def test_an_item_of_a_fixed_shape_does_not_depend_on_the_rules_that_make_it(monkeypatch):
+    """The inner loop, which may make no trip, stacks a scalar out of a slice that may be too short in the trips that are not made."""
+    made = model("""main (int64[n] x, int64 trips, int64 inner) => (int64[s] y) {
+  yes = Constant <value = bool {1}> ()
+  axis = Constant <value = int64[1] {0}> ()
+  zero = Constant <value = int64[1] {0}> ()
+  far = Constant <value = int64[1] {1000}> ()
+  y = Loop (trips, yes, x) <body = outer (int64 i, bool go, int64[k] s) => (bool on, int64[m] t) {
+    on = Identity (go)
+    rows = Loop (inner, yes) <body = b (int64 j, bool go2) => (bool on2, int64 item) {
+      on2 = Identity (go2)
+      one = Slice (s, zero, far, axis, far)
+      first = Squeeze (one, axis)
+      item = Add (first, j) }>
+    t = Concat <axis = 0> (s, rows)
+  }>
+}""")
+    for jit in WAYS:
+        run_as(monkeypatch, jit)
+        ours = session(made)
+        for x, trips, inner in [((5, 6), 3, 2), ((), 3, 0), ((7,), 2, 0), ((5, 6), 0, 2)]:
+            (y,) = ours.run(None, {"x": np.array(x, np.int64), "trips": np.array(trips), "inner": np.array(inner)})
+            assert y.tolist() == [*x, *([x[0] if x else 0, (x[0] if x else 0) + 1][:inner] * trips)]
+        assert jit == "0" or set(ours.how_it_ran().values()) == {"natively, as a whole"}
+        with pytest.raises(rondel.CallerError):
+            ours.run(None, {"x": np.array([], np.int64), "trips": np.array(1), "inner": np.array(1)})

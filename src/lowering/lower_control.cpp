@@ -184,7 +184,7 @@ class ControlLowering {
         for (std::size_t i = 0; i < count; ++i) {
           const ValueId v = i < values.size() ? values[i] : ValueId::none;
           if (v == ValueId::none) workspace.operands.emplace_back();
-          else workspace.operands.push_back({tree_.type(v), !input || tree_.row_major(v)});
+          else workspace.operands.push_back({tree_.memory_type(v), !input || tree_.row_major(v)});
         }
       };
       add(node.inputs, k.kernel->inputs(), true);

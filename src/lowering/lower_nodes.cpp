@@ -122,8 +122,7 @@ const std::vector<Ex>& space_of(LoweringScope& s, std::span<const NodeId> nodes)
 std::vector<Ex> found_extents(LoweringScope& s, NodeId n, std::size_t j) {
   NodeEmitter emitter(s, n);
   s.builder.enter(ir::where(s.graph, n));
-  std::vector<Ex> extents =
-      ops::meaning_as<ops::Elements>(*s.graph.node(n).op)->extents(emitter, j);
+  std::vector<Ex> extents = (*ops::extents_code(*s.graph.node(n).op))(emitter, j);
   s.builder.leave();
   return extents;
 }

@@ -46,7 +46,7 @@ Sink whole_sink(scalar::Builder&, std::int32_t buffer);
 scalar::Ex constant_element(scalar::Builder&, const Tensor&);
 
 /// Emits the computation of the extents of output j from values of the node's inputs
-/// (`ops::Elements::extents`).
+/// (`ops::extents_code`).
 std::vector<scalar::Ex> found_extents(LoweringScope&, ir::NodeId, std::size_t j);
 
 /// Emits a group of nodes: one loop nest over their index space, or the loop nest that defines the

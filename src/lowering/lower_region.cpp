@@ -64,7 +64,8 @@ void RegionLowering::group(const Group& g, const LoopContext* around, Ex t) {
     define_inlined(scope_, node.inputs[0], std::span(g.nodes).last(g.inlined),
                    extents_of(node.inputs[0]));
   for (const ValueId v : g.outputs)
-    scope_.sinks.insert_or_assign(v, sink_for(v, whole ? nullptr : around, t, !whole));
+    if (!tree_.kernel_finds_extents(g.nodes[0]))
+      scope_.sinks.insert_or_assign(v, sink_for(v, whole ? nullptr : around, t, !whole));
   if (whole) on_buffers(g);
   else lower_nodes(scope_, nodes);
 }
@@ -89,7 +90,7 @@ void RegionLowering::measure(ir::Symbol name) {
 
 /// Emits the computation of extents that the node's program finds from values.
 void RegionLowering::find_extents(NodeId n) {
-  if (!tree_.finds_extents(n)) return;
+  if (!tree_.finds_extents(n) || tree_.kernel_finds_extents(n)) return;
   const ir::Node& node = tree_.graph().node(n);
   for (std::size_t j = 0; j < node.outputs.size(); ++j) {
     if (node.outputs[j] == ValueId::none) continue;
@@ -169,7 +170,7 @@ void RegionLowering::on_buffers(const Group& g) {
     if (tree_.is_one_element(v)) define(v, in_register(v, element(v)));
 }
 
-/// Emits the call of a kernel on parts of buffers.
+/// Emits the call of a kernel on parts of buffers, and defines results whose extents it finds.
 void RegionLowering::call(NodeId n) {
   const ir::Node& node = tree_.graph().node(n);
   const RegionTree::KernelNode& prepared = *std::ranges::find(tree_.kernels(), n,
@@ -191,13 +192,58 @@ void RegionLowering::call(NodeId n) {
       leading.insert(leading.end(), part.leading.begin(), part.leading.end());
     }
   };
+  const bool finds = tree_.kernel_finds_extents(n);
   call.first_written = kernel->inputs();
-  add(node.inputs, kernel->inputs(), [&](ValueId v) { return scope_.operands.at(v).part; });
-  add(node.outputs, kernel->outputs(), [&](ValueId v) { return scope_.sinks.at(v).part; });
-  call.views.push_back({workspaces_.at(n), 0});
+  add(node.inputs, kernel->inputs() - (prepared.on_parts ? 1 : 0),
+      [&](ValueId v) { return scope_.operands.at(v).part; });
+  if (prepared.on_parts) call.views.push_back({told_extents(n)});
+  add(node.outputs, kernel->outputs() - (finds ? 1 : 0),
+      [&](ValueId v) { return ops::BufferPart{buffer(*plan_.storage_of(v))}; });
+  std::int64_t ranks = 0;
+  for (const ValueId v : node.outputs) ranks += v == ValueId::none ? 0 : type(v).rank();
+  const std::int32_t found = finds ? b_.local("found", DType::i64, {ranks}) : -1;
+  if (finds) call.views.push_back({found});
+  call.views.push_back({workspaces_.at(n)});
   b_.enter(ir::where(tree_.graph(), n));
   b_.call(std::move(call), leading, kernel->failures());
   b_.leave();
+  if (finds) define_found(n, found);
+}
+
+/// Emits the list of extents that a kernel on parts of buffers is told: of the inputs and, unless
+/// it finds them, of the outputs.
+std::int32_t RegionLowering::told_extents(NodeId n) {
+  const ir::Node& node = tree_.graph().node(n);
+  std::vector<Ex> told;
+  const auto add = [&](const std::vector<ValueId>& values) {
+    for (const ValueId v : values) {
+      if (v == ValueId::none) continue;
+      const std::vector<Ex> extents = extents_of(v);
+      told.insert(told.end(), extents.begin(), extents.end());
+    }
+  };
+  add(node.inputs);
+  if (!tree_.kernel_finds_extents(n)) add(node.outputs);
+  const std::int32_t list = b_.local("extents", DType::i64, {std::ssize(told)});
+  for (std::size_t k = 0; k < told.size(); ++k)
+    b_.store(list, {b_.index(static_cast<std::int64_t>(k))}, told[k]);
+  return list;
+}
+
+/// Defines the results of a kernel that has found their extents, after the check that there was
+/// room for them.
+void RegionLowering::define_found(NodeId n, std::int32_t extents) {
+  std::int64_t next = 0;
+  for (const ValueId v : tree_.graph().node(n).outputs) {
+    if (v == ValueId::none) continue;
+    for (const ir::Extent& e : type(v).extents()) {
+      const Ex found = b_.load(extents, {b_.index(next++)});
+      if (e.symbolic() && !extents_.contains(e.symbol)) extents_[e.symbol] = found;
+    }
+    const StorageId to = *plan_.storage_of(v);
+    check_room(extents_of(v), to);
+    define(v, in_buffer(v, buffer(to)));
+  }
 }
 
 /// The sink of a value that a group computes: a register, or its storage and the stacks that it is

@@ -77,6 +77,8 @@ class RegionLowering {
   void define_beginning(ir::NodeId);
   void on_buffers(const Group&);
   void call(ir::NodeId);
+  std::int32_t told_extents(ir::NodeId);
+  void define_found(ir::NodeId, std::int32_t extents);
   void loop(ir::NodeId);
   Sink sink_for(ir::ValueId, const LoopContext* around, scalar::Ex t, bool in_registers);
   void define_params(const LoopContext&, scalar::Ex t, std::span<const scalar::Ex> carried);

@@ -120,7 +120,7 @@ void RegionTree::check_rule(NodeId n) {
   const auto is_late = [&](ValueId v) {
     return v != ValueId::none && type(v).is_tensor() && type(v).has_rank() && !extents_known(v);
   };
-  if (!node.regions.empty() || finds_extents(n)) return;
+  if (!node.regions.empty() || (finds_extents(n) && !kernel_finds_extents(n))) return;
   const auto in_class = [&](ir::Symbol name) { return class_names_.contains(name); };
   const auto has = [&](ir::Symbol name) { return is_found(name); };
   const std::optional<ir::Integers>& conditions = k_.node_conditions.at(

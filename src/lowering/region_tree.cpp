@@ -3,6 +3,7 @@
 #include "base/axis.h"
 #include "base/cancellation.h"
 #include "base/error.h"
+#include "kernels/on_parts.h"
 #include "lowering/empty_stacks.h"
 #include "lowering/extent_expression.h"
 #include "lowering/extract.h"
@@ -237,10 +238,9 @@ void RegionTree::visit_group(const Group& group, Position at) {
     if (!node.is_loop()) check_extents(v);
   if (ops::reads_buffers(*node.op))  // what it reads in place
     for (const NodeId n : std::span(group.nodes).subspan(1)) check_extents(g_.node(n).outputs[0]);
-  const bool kernel = !group.program && node.regions.empty();
   for (const ValueId v : node.inputs)
     if (ops::reads_buffers(*node.op) && v != ValueId::none && type(v).is_tensor() &&
-        type(v).has_rank() && !extents_known(v) && (kernel || !begins_with_buffer(v)))
+        type(v).has_rank() && !extents_known(v) && !begins_with_buffer(v))
       refuse(first,
              fmt::format("{} needs the extents of {}, which become known inside",
                          ir::where(g_, first), named(v)),
@@ -248,8 +248,6 @@ void RegionTree::visit_group(const Group& group, Position at) {
 }
 
 void RegionTree::visit_kernel(NodeId n, Position at) {
-  if (ops::meaning_as<ops::SizedKernelMeaning>(*g_.node(n).op) != nullptr)
-    return kernels_.push_back({n, at, nullptr, {}});
   const auto is_wrong = [&](ValueId v) {
     return v != ValueId::none && !has_native_elements(type(v));
   };
@@ -260,25 +258,43 @@ void RegionTree::visit_kernel(NodeId n, Position at) {
                            type(*v));
     return refuse(n, std::move(r.why), std::move(r.help));
   }
+  if (ops::calls_kernel(*node.op)) return kernels_.push_back({n, at, nullptr, {}});
   refuse_itself(n, fmt::format("{} makes values whose sizes data decide", ir::where(g_, n)),
                 "a form of fixed size, such as a mask, would do");
 }
 
 void RegionTree::prepare_kernels() {
-  for (KernelNode& k : kernels_) {
-    const ir::Node& node = g_.node(k.node);
-    for (const ValueId v : node.outputs)
-      if (v != ValueId::none && !extents_known(v))
-        refuse(v,
-               fmt::format("{} {}, whose extents become known inside", described(v), shown_type(v)),
-               "extents that are known before would do");
-    std::vector<ir::Type> inputs;
-    for (const ValueId v : node.inputs) inputs.push_back(v == ValueId::none ? ir::Type() : type(v));
-    k.content = options_.fast_kernels ? "fast" : "reference";
-    for (const ir::Type& t : inputs) k.content += " " + to_text(t);
-    k.kernel = ops::meaning_as<ops::SizedKernelMeaning>(*node.op)->prepare(node, inputs,
-                                                                           options_.fast_kernels);
+  for (KernelNode& k : kernels_) prepare(k);
+}
+
+void RegionTree::prepare(KernelNode& k) const {
+  const ir::Node& node = g_.node(k.node);
+  std::vector<ir::Type> inputs;
+  std::vector<kernels::OperandForm> forms;
+  const auto add = [&](ValueId v) {
+    const ir::Type t = v == ValueId::none ? ir::Type() : type(v);
+    if (v == ValueId::none) forms.push_back({.given = false});
+    else forms.push_back({true, t.dtype(), static_cast<std::size_t>(t.rank())});
+    k.on_parts = k.on_parts || (v != ValueId::none && !extents_known(v));
+    return t;
+  };
+  for (const ValueId v : node.inputs) inputs.push_back(add(v));
+  k.content = options_.fast_kernels ? "fast" : "reference";
+  for (const ir::Type& t : inputs) k.content += " " + to_text(t);
+  if (const auto* finding = ops::meaning_as<ops::FindingKernelMeaning>(*node.op)) {
+    k.on_parts = true;
+    for (const ValueId v : node.outputs) add(v);
+    k.kernel = kernels::finding_extents(finding->reference(node, inputs), inputs.size(), forms);
+    return;
   }
+  k.kernel = ops::meaning_as<ops::SizedKernelMeaning>(*node.op)->prepare(node, inputs,
+                                                                         options_.fast_kernels);
+  for (std::size_t i = inputs.size(); i < k.kernel->inputs(); ++i) add(ValueId::none);
+  for (std::size_t j = 0; j < k.kernel->outputs(); ++j)
+    add(j < node.outputs.size() ? node.outputs[j] : ValueId::none);
+  if (!k.on_parts) return;
+  k.content += " on parts";
+  k.kernel = kernels::on_parts(std::move(k.kernel), std::move(forms));
 }
 
 // Sizes that the program is given.
@@ -603,6 +619,10 @@ std::vector<RegionId> RegionTree::regions(NodeId n) const {
   if (node.is_loop() || node.regions.empty()) return node.regions;
   const std::optional<RegionId> taken = ir::taken_branch(node, k_);
   return taken ? std::vector{*taken} : node.regions;
+}
+
+bool RegionTree::kernel_finds_extents(NodeId n) const {
+  return ops::kernel_finds_extents(*g_.node(n).op);
 }
 
 std::optional<Position> RegionTree::maker(ValueId v) const {

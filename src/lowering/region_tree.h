@@ -62,6 +62,9 @@ class RegionTree {
     Position at;
     std::shared_ptr<const kernels::SizedKernel> kernel;
     std::string content = {};  ///< what the kernel was made of besides op and attributes
+    /// Whether the kernel is told the extents of its operands, because some become known inside
+    /// (kernels/on_parts.h).
+    bool on_parts = false;
   };
   const std::vector<KernelNode>& kernels() const { return kernels_; }
   /// What keeps the tree from being lowered, each cause once; empty if it can be.
@@ -78,8 +81,10 @@ class RegionTree {
   /// The sizes that the program is given, because nothing bounds some extents before it runs.
   const std::vector<GivenSize>& sizes() const { return sizes_; }
   /// Whether the program computes extents of the node's results from values of its inputs, and
-  /// checks these values (`ops::Elements::extents`).
+  /// checks these values (`ops::extents_code`).
   bool finds_extents(ir::NodeId n) const { return finding_.contains(n); }
+  /// Whether the program knows the extents of the node's results only after the call of its kernel.
+  bool kernel_finds_extents(ir::NodeId) const;
   /// The number of a size in an expression over names of memory; nullopt if there is none.
   std::optional<std::size_t> size_in(const ir::Extent&) const;
   /// The type of the items of a stack of the top loop, as the caller lays them out: extents that
@@ -172,6 +177,7 @@ class RegionTree {
   void visit_group(const Group&, Position);
   void visit_kernel(ir::NodeId, Position);
   void prepare_kernels();
+  void prepare(KernelNode&) const;
   bool can_give_sizes() const;
   ir::Extent given_size(bool exact = false);
   void give_sizes(ir::NodeId);

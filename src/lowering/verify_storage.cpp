@@ -110,11 +110,10 @@ class StorageVerifier {
     return operands;
   }
 
-  /// Whether the op takes the extents of a value from its storage. Only a product is told those
-  /// that become known inside.
+  /// Whether the op takes the extents of a value from its storage. It is told those that become
+  /// known inside.
   bool takes_whole_storage(const ir::OpDef& op, ValueId v) const {
-    const bool kernel = ops::meaning_as<ops::SizedKernelMeaning>(op) != nullptr;
-    return ops::reads_buffers(op) && (kernel || tree_.extents_known(v));
+    return ops::reads_buffers(op) && tree_.extents_known(v);
   }
 
   /// Whether the program of the op finds the input that it extends in the storage of its result.

@@ -127,13 +127,14 @@ struct KernelMeaning : ir::Meaning {};
 struct SizedKernelMeaning : KernelMeaning {
   using Kernel = std::shared_ptr<const kernels::SizedKernel>;
   using Prepare = std::function<Kernel(const ir::Node&, std::span<const ir::Type> inputs)>;
-  explicit SizedKernelMeaning(Prepare r, Prepare f = nullptr)
-      : reference(std::move(r)), fast(std::move(f)) {}
+  explicit SizedKernelMeaning(Prepare r, Prepare f = nullptr, Elements::Extents e = nullptr)
+      : reference(std::move(r)), fast(std::move(f)), extents(std::move(e)) {}
   Kernel prepare(const ir::Node& node, std::span<const ir::Type> inputs, bool fastest) const {
     Kernel kernel = fastest && fast ? fast(node, inputs) : nullptr;
     return kernel ? kernel : reference(node, inputs);
   }
   Prepare reference, fast;
+  Elements::Extents extents;  ///< as of `Elements`; may be empty
 };
 
 /// A kernel on whole values that allocates its outputs itself, for strings, sequences, and outputs
@@ -144,6 +145,13 @@ struct UnsizedKernelMeaning : KernelMeaning {
   explicit UnsizedKernelMeaning(Prepare r, Prepare f = nullptr)
       : reference(std::move(r)), fast(std::move(f)) {}
   Prepare reference, fast;
+};
+
+/// Such a kernel on tensors of numbers, whose outputs are new tensors of the ranks that the op's
+/// rule states. It fails on no values. Native loops can call it, and learn the extents of its
+/// outputs.
+struct FindingKernelMeaning : UnsizedKernelMeaning {
+  using UnsizedKernelMeaning::UnsizedKernelMeaning;
 };
 
 /// An op whose results are views of its first input, with other extents and strides. `view` returns
@@ -185,12 +193,17 @@ inline auto nest_on_buffers(LoopNest::Fn f) {
 }
 inline auto composite(Composite::Fn f) { return std::make_shared<Composite>(std::move(f)); }
 inline auto kernel(SizedKernelMeaning::Prepare reference,
-                   SizedKernelMeaning::Prepare fast = nullptr) {
-  return std::make_shared<SizedKernelMeaning>(std::move(reference), std::move(fast));
+                   SizedKernelMeaning::Prepare fast = nullptr,
+                   Elements::Extents extents = nullptr) {
+  return std::make_shared<SizedKernelMeaning>(std::move(reference), std::move(fast),
+                                              std::move(extents));
 }
 inline auto unsized_kernel(UnsizedKernelMeaning::Prepare reference,
                            UnsizedKernelMeaning::Prepare fast = nullptr) {
   return std::make_shared<UnsizedKernelMeaning>(std::move(reference), std::move(fast));
+}
+inline auto finding_kernel(UnsizedKernelMeaning::Prepare reference) {
+  return std::make_shared<FindingKernelMeaning>(std::move(reference));
 }
 inline auto view(ViewMeaning::Fn v, Elements::Fn e, ViewMeaning::Extents extents = nullptr) {
   return std::make_shared<ViewMeaning>(std::move(v), std::move(e), nullptr, std::move(extents));
@@ -201,10 +214,25 @@ template <class K> const K* meaning_as(const ir::OpDef& op) {
   return dynamic_cast<const K*>(op.meaning.get());
 }
 inline bool is_elementwise(const ir::OpDef& op) { return meaning_as<ElementWise>(op) != nullptr; }
-/// Whether a program of the op computes the extents of its outputs from values of inputs.
-inline bool finds_extents(const ir::OpDef& op) {
+/// The code that computes the extents of the op's outputs from values of inputs; null if the op has
+/// none.
+inline const Elements::Extents* extents_code(const ir::OpDef& op) {
   const auto* each = meaning_as<Elements>(op);
-  return each != nullptr && each->extents != nullptr;
+  const auto* sized = meaning_as<SizedKernelMeaning>(op);
+  if (each != nullptr && each->extents) return &each->extents;
+  return sized != nullptr && sized->extents ? &sized->extents : nullptr;
+}
+/// Whether the kernel of the op finds the extents of its outputs while it makes them.
+inline bool kernel_finds_extents(const ir::OpDef& op) {
+  return meaning_as<FindingKernelMeaning>(op) != nullptr;
+}
+/// Whether a program of the op finds the extents of its outputs from values of inputs.
+inline bool finds_extents(const ir::OpDef& op) {
+  return extents_code(op) != nullptr || kernel_finds_extents(op);
+}
+/// Whether a program can call the kernel of the op.
+inline bool calls_kernel(const ir::OpDef& op) {
+  return meaning_as<SizedKernelMeaning>(op) != nullptr || kernel_finds_extents(op);
 }
 /// Whether the output of the op may be written over input k if both have the same type.
 inline bool may_write_over(const ir::OpDef& op, std::size_t k) {
@@ -213,11 +241,11 @@ inline bool may_write_over(const ir::OpDef& op, std::size_t k) {
 /// Whether the program of the op reads its operands as parts of buffers, not element by element.
 inline bool reads_buffers(const ir::OpDef& op) {
   const auto* nest = meaning_as<LoopNest>(op);
-  return (nest != nullptr && nest->reads_buffers) || meaning_as<SizedKernelMeaning>(op) != nullptr;
+  return (nest != nullptr && nest->reads_buffers) || calls_kernel(op);
 }
 /// Whether the program of the op stores its results to buffers itself, in its own order.
 inline bool writes_buffers(const ir::OpDef& op) {
-  return meaning_as<LoopNest>(op) != nullptr || meaning_as<SizedKernelMeaning>(op) != nullptr;
+  return meaning_as<LoopNest>(op) != nullptr || calls_kernel(op);
 }
 
 }  // namespace rondel::ops

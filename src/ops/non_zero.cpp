@@ -15,6 +15,7 @@ namespace {
 void non_zero_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
   const ir::Type& x = c.input(0);
+  c.holds_while();
   if (!x.has_rank()) return c.output(0, ir::Type::ranked(DType::i64, 2));
   c.output(0, ir::Type::tensor(DType::i64, ir::Extents{x.rank(), ir::Extent()}));
 }
@@ -114,7 +115,7 @@ const ir::OpEntry non_zero{{
         "y = the indices of the elements of x that are not zero, i64[rank, n], in row-major order",
     .inputs = {{"x"}},
     .type = ir::TypeRule(non_zero_rule),
-    .meaning = unsized_kernel([](const ir::Node&, std::span<const ir::Type>)
+    .meaning = finding_kernel([](const ir::Node&, std::span<const ir::Type>)
                                   -> kernels::UnsizedKernel { return non_zero_kernel; }),
     .gradient = zero_gradient,
 }};

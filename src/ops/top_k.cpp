@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "ops/gradients.h"
 #include "ops/meaning.h"
+#include "ops/scalars.h"
 #include "ops/type_rules.h"
 
 namespace rondel::ops {
@@ -48,6 +49,19 @@ SizedKernelMeaning::Kernel prepare_top_k(const ir::Node& node, std::span<const i
   return make(spec_of(node), inputs[0].dtype(), static_cast<std::size_t>(inputs[0].rank()));
 }
 
+/// The extents for a k from data.
+std::vector<Ex> extents_for_k(Emitter& e, std::size_t) {
+  const auto axis = static_cast<std::size_t>(normal_axis(e.attributes().i("axis", -1), e.rank(0)));
+  std::vector<Ex> extents;
+  for (std::int64_t a = 0; a < e.rank(0); ++a) extents.push_back(e.extent(0, a));
+  const Ex k = scalar_input(e, 1);
+  e.builder().check(k >= 0, "k is {}; expected 0 or more", {k});
+  e.builder().check(k <= extents[axis], "k is {}, but the axis has only {} elements",
+                    {k, extents[axis]});
+  extents[axis] = k;
+  return extents;
+}
+
 /// The adjoint of each selected element is stored at the position of the element in x.
 std::vector<ir::ValueId> top_k_gradient(ir::Builder& b, const ir::Node& node,
                                         std::span<const ir::ValueId> adjoints) {
@@ -68,7 +82,8 @@ const ir::OpEntry top_k{{
     .outputs = {"values", "indices"},
     .attributes = {{"axis", -1}, {"largest", 1}, {"sorted", 1}},
     .type = top_k_rule,
-    .meaning = kernel(prepare_top_k<kernels::top_k>, prepare_top_k<kernels::fast_top_k>),
+    .meaning = kernel(prepare_top_k<kernels::top_k>, prepare_top_k<kernels::fast_top_k>,
+                      extents_for_k),
     .value_inputs = {1},
     .gradient = top_k_gradient,
 }};

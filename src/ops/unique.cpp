@@ -26,9 +26,11 @@ void unique_rule(ir::TypeContext& c) {
   ir::Type y = ir::Type::ranked(x.dtype(), 1);
   if (axis == no_axis) {
     if (x.is_static()) slices = element_count(x.static_shape());
+    c.holds_while();
   } else if (!x.has_rank()) {
     y = ir::Type::unranked(x.dtype());
   } else {
+    c.holds_while();
     ir::Extents extents = x.extents();
     slices = std::exchange(extents[static_cast<std::size_t>(normal_axis(axis, x.rank()))],
                            ir::Extent());
@@ -68,7 +70,7 @@ const ir::OpEntry unique{{
     .outputs = {"y", "indices", "inverse_indices", "counts"},
     .attributes = {{"axis", no_axis}, {"sorted", 1}},
     .type = unique_rule,
-    .meaning = unsized_kernel(prepare_unique),
+    .meaning = finding_kernel(prepare_unique),
     .gradient = unique_gradient,
 }};
 

@@ -377,49 +377,54 @@ TEST(LowerControl, AWindowThatGrowsHasRoom) {
 }
 
 TEST(LowerControl, EveryCauseIsTold) {
-  const LoweredRegion l = lowered(R"(graph "g" (%x0: f32[N], %y0: f32[M], %n: i64[]) {
-    %x, %y, _ = loop trips=%n states=(%x0, %y0) { body(%i, %go, %x: f32[?], %y: f32[?]) {
-      %u = unique(%x)
+  const LoweredRegion l = lowered(
+      R"(graph "g" (%x0: f32[1, N, 4], %y0: f32[1, M, 4], %p: f32[1, 1, N], %q: f32[1, 1, M], %n: i64[]) {
+    %x, %y, _ = loop trips=%n states=(%x0, %y0) { body(%i, %go, %x: f32[1, N, 4], %y: f32[1, M, 4]) {
+      %u = non_max_suppression(%x, %p)
       %m = reduce_max(%u)
-      %a = add(%x, %m)
-      %v = unique(%y)
+      %f = convert(%m) to=type f32[]
+      %a = add(%x, %f)
+      %v = non_max_suppression(%y, %q)
       %o = reduce_max(%v)
-      %b = add(%y, %o)
+      %h = convert(%o) to=type f32[]
+      %b = add(%y, %h)
       yield go=%go states=(%a, %b)
     } }
     yield %x, %y })");
   EXPECT_FALSE(l.program);
   ASSERT_EQ(l.refusals.size(), 2U) << why_not(l);
-  EXPECT_EQ(l.refusals[0].why, "node (unique) makes values whose sizes data decide");
-  EXPECT_EQ(l.refusals[1].why, "node (unique) makes values whose sizes data decide");
+  const char* const why = "node (non_max_suppression) makes values whose sizes data decide";
+  EXPECT_EQ(l.refusals[0].why, why);
+  EXPECT_EQ(l.refusals[1].why, why);
   EXPECT_THAT(why_not(l), testing::EndsWith("and 1 other reason"));
 }
 
 TEST(LowerControl, WhatFollowsFromACauseIsCounted) {
-  const LoweredRegion l = lowered(R"(graph "g" (%x0: f32[4], %n: i64[]) {
-    %y, _ = loop trips=%n states=(%x0) { body(%i, %go, %x: f32[4]) {
-      %at = non_zero(%x)
-      %row = squeeze(%at)
-      %picked = gather(%x, %row)
-      %sum = reduce_sum(%picked) keepdims=1
+  const LoweredRegion l = lowered(R"(graph "g" (%x0: f32[1, 4, 4], %p: f32[1, 1, 4], %n: i64[]) {
+    %y, _ = loop trips=%n states=(%x0) { body(%i, %go, %x: f32[1, 4, 4]) {
+      %at = non_max_suppression(%x, %p)
+      %f = convert(%at) to=type f32[]
+      %e = exp(%f)
+      %sum = reduce_sum(%e) keepdims=0
       %next = add(%x, %sum)
       yield go=%go states=(%next)
     } }
     yield %y })");
   ASSERT_EQ(l.refusals.size(), 1U) << why_not(l);
-  EXPECT_THAT(l.refusals[0].why, HasSubstr("(non_zero) makes values whose sizes data decide"));
-  EXPECT_EQ(l.refusals[0].followers, 5U);  // the four nodes behind it, and the state
+  EXPECT_THAT(l.refusals[0].why, HasSubstr("(non_max_suppression) makes values whose sizes data"));
+  EXPECT_EQ(l.refusals[0].followers, 1U);  // the group whose result has no bound
 }
 
 TEST(LowerControl, AStateThatGetsWhatANodeMakesIsNotTheCause) {
-  const LoweredRegion l = lowered(R"(graph "g" (%x0: f32[N], %n: i64[]) {
-    %y, _ = loop trips=%n states=(%x0) { body(%i, %go, %x: f32[?]) {
-      %some, _, _, _ = unique(%x)
+  const LoweredRegion l = lowered(
+      R"(graph "g" (%x0: i64[M, 3], %b: f32[1, N, 4], %p: f32[1, 1, N], %n: i64[]) {
+    %y, _ = loop trips=%n states=(%x0) { body(%i, %go, %x: i64[?, 3]) {
+      %some = non_max_suppression(%b, %p)
       yield go=%go states=(%some)
     } }
     yield %y })");
   ASSERT_EQ(l.refusals.size(), 1U) << why_not(l);
-  EXPECT_THAT(l.refusals[0].why, HasSubstr("(unique) makes values whose sizes data decide"));
+  EXPECT_THAT(l.refusals[0].why, HasSubstr("(non_max_suppression) makes values whose sizes data"));
 }
 
 }  // namespace

@@ -10,17 +10,15 @@ import numpy as np
 MASK = "a form of fixed size, such as a mask, would do"
 DATA = "compute it from shapes, constants or the trip"
 ZERO = "zero = Constant <value = int64[1] {0}> ()"
+BOXES = """list = Constant <value = int64[3] {1, 1, 8}> ()  s2 = Concat <axis = 0> (s, s, s, s)
+        eight = Constant <value = int64[3] {1, 8, 4}> ()  boxes = Reshape (s2, eight)  scores = Reshape (s, list)  [find] at = NonMaxSuppression (boxes, scores)"""
 TRIPS = {
-    "[find] at = NonZero (s)  row = Squeeze (at)  some = Gather (s, row)  q = ReduceSum <keepdims = 0> (some)  t = Sub (s, q)":
-        f"node 'find' (NonZero) makes values whose sizes data decide; {MASK} (2 more follow from it)",
-    "u = Unique (s)  q = ReduceMax <keepdims = 1> (u)  t = Sub (s, q)":
-        f"node 'u' (Unique) makes values whose sizes data decide; {MASK}",
-    "at = NonZero (s)  u = Unique (s)  q = ReduceMax <keepdims = 1> (u)  f = Cast <to = 1> (at)  r = ReduceMax <keepdims = 0> (f)  p = Add (s, q)  t = Add (p, r)":
-        f"node 'at' (NonZero) makes values whose sizes data decide; {MASK} (1 more follows from it); and 1 other reason",
-    "at = NonZero (s)  f = Cast <to = 1> (at)  c = Softmax (f)  q = ReduceMax <keepdims = 0> (c)  t = Add (s, q)":
-        f"node 'at' (NonZero) makes values whose sizes data decide; {MASK} (3 more follow from it)",
-    "k = ArgMax <axis = 0> (s)  [best] v, at = TopK (s, k)  q = ReduceMean <keepdims = 1> (v)  t = Sub (s, q)":
-        f"node 'best' (TopK) needs 'k' before the run, and data decide it; {DATA}",
+    f"{BOXES}  f = Cast <to = 1> (at)  q = ReduceSum <keepdims = 0> (f)  t = Sub (s, q)":
+        f"node 'find' (NonMaxSuppression) makes values whose sizes data decide; {MASK} (1 more follows from it)",
+    f"{BOXES}  m = ReduceMax <keepdims = 0> (at)  f = Cast <to = 1> (m)  [text] a = Cast <to = 8> (s)  b = Cast <to = 1> (a)  t = Sub (b, f)":
+        f"node 'find' (NonMaxSuppression) makes values whose sizes data decide; {MASK}; and 1 other reason",
+    f"{BOXES}  f = Cast <to = 1> (at)  c = Softmax (f)  q = ReduceMax <keepdims = 0> (c)  t = Sub (s, q)":
+        f"node 'find' (NonMaxSuppression) makes values whose sizes data decide; {MASK} (5 more follow from it)",
     "k = ArgMax <axis = 0> (s)  minus = Constant <value = int64[1] {-1}> ()  shape = Concat <axis = 0> (k, minus)  [fold] z = Reshape (s, shape)  q = ReduceSum <keepdims = 0> (z)  t = Add (s, q)":
         f"node 'fold' (Reshape) needs 'shape' before the run, and data decide it; {DATA}",
     "[text] a = Cast <to = 8> (s)  b = Cast <to = 1> (a)  t = Add (b, s)":
@@ -73,9 +71,9 @@ def test_a_loop_that_ran_says_the_same():
 
 
 def test_inner_loops_stay_native():
-    trip = """[find] at = NonZero (s)  l = Shape (at)  f = Cast <to = 1> (l)  q = ReduceSum <keepdims = 0> (f)  ten = Constant <value = int64 {10}> ()
-      [inner] t = Loop (ten, , s) <body = c (int64 j, bool go2, float[8] a) => (bool on2, float[8] a2) { on2 = Identity (go2)  a2 = Mul (a, q) }>"""
-    assert execution(loop_of(trip)).startswith("step by step: node 'find' (NonZero) makes")
+    trip = f"""{BOXES}  l = Shape (at)  f = Cast <to = 1> (l)  q = ReduceSum <keepdims = 0> (f)  ten = Constant <value = int64 {{10}}> ()
+      [inner] t = Loop (ten, , s) <body = c (int64 j, bool go2, float[8] a) => (bool on2, float[8] a2) {{ on2 = Identity (go2)  a2 = Mul (a, q) }}>"""
+    assert execution(loop_of(trip)).startswith("step by step: node 'find' (NonMaxSuppression) makes")
     assert execution(loop_of(trip), "node 'inner' (Loop)") == "natively, as a whole"
 
 

@@ -77,7 +77,7 @@ class Mood:
 
 def mood(rng, families):
     """The mood of a seed. families: the names of all families of ops."""
-    kind = rng.choices([_anything, _nests, _ended, _empty, _moved, _projected, _growing, _sliced], [6, 2, 6, 4, 2, 1, 5, 3])[0]
+    kind = rng.choices([_anything, _nests, _ended, _empty, _moved, _projected, _growing, _sliced, _found], [6, 2, 6, 4, 2, 1, 5, 3, 3])[0]
     made = kind(rng, families)
     if rng.random() < 0.15:
         made.dtypes = [*made.dtypes, rng.choice([*OTHER_DTYPES, *_stored(made.opset)])]
@@ -174,6 +174,14 @@ def _sliced(rng, families):
     made.weights.update({"slices": 15, "ranges": 1, "shapes": 1, "loop": 3, "scan": 1, "reduce": 2, "matmul": 1})
     made.body, made.from_data = rng.choice([2, 3, 4, 6]), 0.9
     made.states, made.growing = [0, 1, 1, 2], rng.choice([0, 0.3])
+    return made
+
+
+def _found(rng, families):
+    """Small programs: values whose extents data decide, and kernels that read what has such extents."""
+    made = _sliced(rng, families)
+    made.weights.update({"found": 12, "best": 6, "windowed": 3, "slices": 3, "concat": 3, "ones": 2, "gather": 2})
+    made.changing, made.risk = rng.choice([0.1, 0.6]), max(made.risk, 0.3)
     return made
 
 

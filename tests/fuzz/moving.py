@@ -268,9 +268,11 @@ def triangle(g):
 def found(g):
     """Ops whose output sizes depend on values."""
     rng = g.writer.random
-    form = rng.choice(["NonZero", "Unique"])
+    form = rng.choice(["NonZero", "Compress", "Unique"])
     if form == "NonZero":
         g.emit("NonZero", [g.pick(lambda v: v.dtype != STRING)])
+    elif form == "Compress":
+        selected(g)
     else:
         a = g.pick()
         axis = rng.choice([None, *range(a.rank)])
@@ -279,6 +281,20 @@ def found(g):
         made = g.emit("Unique", [a], attributes, outputs=outputs)
         if outputs > 1:
             made[1].wobble = made[2].wobble = made[3].wobble = made[0].wobble
+
+
+def selected(g):
+    """The elements or slices that a mask from data selects."""
+    w, rng = g.writer, g.writer.random
+    a = g.pick(lambda v: v.rank > 0)
+    axis = None if w.chance(0.3) else _axis(g, a)
+    if axis is None:
+        length = g.emit("Size", [a])
+    else:
+        length = g.extent(a, axis)
+    at = g.emit("Range", [g.number(0), length, g.number(1)])
+    mask = g.emit("Less", [g.emit("Mod", [at, g.number(rng.randint(1, 4))]), g.emit("Mod", [g.scalar(), g.number(4)])])
+    g.emit("Compress", [a, mask], {} if axis is None else {"axis": axis})
 
 
 def best(g):

@@ -286,7 +286,7 @@ def einsum(g):
 
 def windowed(g):
     w, rng = g.writer, g.writer.random
-    a = g.pick(lambda v: is_float(v) and v.rank in (3, 4) and v.wobble == 0 and 0 not in v.shape and len({s.shape for s in v.samples if s is not None}) == 1)
+    a = g.pick(lambda v: is_float(v) and v.rank in (3, 4) and 0 not in v.shape and (v.wobble == 0 and len({s.shape for s in v.samples if s is not None}) == 1 or w.risky()))
     spatial = a.shape[2:]
     kernel = [rng.randint(1, min(3, e)) for e in spatial]
     pads = [rng.randint(0, k - 1) for k in kernel] + [rng.randint(0, k - 1) for k in kernel]

@@ -407,4 +407,13 @@ std::vector<ValueId> average_pool_gradient(ir::Builder& b, const ir::Node& node,
   return {with_shape_of(b, windowed.without_padding(sums), x)};
 }
 
+ValueId counted_under_windows(ir::Builder& b, const ir::Node& node, ValueId means) {
+  const Ints kernel = node.attributes.ints("kernel_shape");
+  Ints of_one_channel{1, 1};
+  of_one_channel.insert(of_one_channel.end(), kernel.begin(), kernel.end());
+  const DType t = dtype_of(b, node.inputs[0]);
+  const ValueId ones = b("expand", {b.scalar(t, 1), b.integers(of_one_channel)});
+  return elements_under_windows(b, node, Windowed(b, node, kernel), ones, means);
+}
+
 }  // namespace rondel::ops

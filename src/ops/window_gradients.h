@@ -16,5 +16,8 @@ std::vector<ir::ValueId> max_pool_gradient(ir::Builder&, const ir::Node&,
                                            std::span<const ir::ValueId> adjoints);
 std::vector<ir::ValueId> average_pool_gradient(ir::Builder&, const ir::Node&,
                                                std::span<const ir::ValueId> adjoints);
+/// The number of elements that each window of an average_pool node averages: a scalar, or
+/// [1, 1, windows...]. `means`: the result of the node.
+ir::ValueId counted_under_windows(ir::Builder&, const ir::Node&, ir::ValueId means);
 
 }  // namespace rondel::ops

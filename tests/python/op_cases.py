@@ -665,6 +665,86 @@ def grid_sample(rng, dtype, opset):
                     yield values, {"mode": mode, "padding_mode": padding, "align_corners": aligned}, 1
 
 
+def lp_pool(rng, dtype, opset):
+    for shape, attributes in (
+        ((2, 3, 9), {"kernel_shape": [3]}),
+        ((1, 2, 5, 6), {"kernel_shape": [2, 3], "strides": [2, 1], "pads": [1, 0, 0, 2]}),
+        ((1, 2, 6, 5), {"kernel_shape": [3, 2], "strides": [2, 2], "auto_pad": "SAME_UPPER"}),
+        ((1, 1, 4, 3, 5), {"kernel_shape": [2, 2, 2]}),
+        *(((1, 2, 9, 8), {"kernel_shape": [2, 2], "dilations": [2, 3], "strides": [1, 2]}) for _ in range(opset >= 18)),
+    ):
+        for p in (1, 2, 3):
+            yield [draw(rng, dtype, shape, special=False)], {**attributes, "p": p}, 1
+
+
+def dft(rng, dtype, opset):
+    for shape, axis, length in (((1, 16, 1), 1, None), ((2, 12, 2), 1, None), ((2, 3, 30, 1), 2, 24), ((2, 5, 3, 2), 1, 7), ((1, 17, 1), 1, None), ((1, 74, 2), 1, 90)):
+        for inverse, onesided in ((0, 0), (0, 1), (1, 0)):
+            if shape[-1] == 2 and onesided:
+                continue
+            x = draw(rng, dtype, shape, special=False)
+            attributes = {"inverse": inverse, "onesided": onesided}
+            n = None if length is None else i64(length).reshape(())
+            if opset < 20:
+                yield [x, n], {**attributes, "axis": axis}, 1
+            else:
+                yield [x, n, i64(axis).reshape(())], attributes, 1
+
+
+def stft(rng, dtype, opset):
+    scalar = lambda n: i64(n).reshape(())
+    for length, step, frame, windowed, onesided in ((64, 8, 16, True, 1), (50, 7, 20, True, 0), (33, 5, 11, False, 1)):
+        x = draw(rng, dtype, (2, length, 1), special=False)
+        window = draw(rng, dtype, (frame,), special=False) if windowed else None
+        yield [x, scalar(step), window, scalar(frame)], {"onesided": onesided}, 1
+
+
+def mel_weight_matrix(rng, dtype, opset):
+    for bands, length, rate, low, high in ((8, 16, 8192, 0, 4096), (20, 400, 16000, 80, 7600), (3, 64, 8000, 100, 3000)):
+        whole = [np.array(n, np.int64) for n in (bands, length, rate)]
+        yield [*whole, *(np.array(f, np.float32) for f in (low, high))], {}, 1
+
+
+def regions(rng, dtype, count):
+    corners = rng.uniform(-1, 9, (count, 2, 2))
+    return np.concatenate([corners.min(1), corners.max(1)], 1).astype(dtype_of(dtype))
+
+
+def roi_align(rng, dtype, opset):
+    x = draw(rng, dtype, (2, 3, 9, 8), special=False)
+    modes = ("half_pixel", "output_half_pixel") if opset >= 16 else (None,)
+    for coordinates in modes:
+        for samples in (0, 2):
+            attributes = {"output_height": 3, "output_width": 2, "sampling_ratio": samples, "spatial_scale": 0.8}
+            if coordinates:
+                attributes["coordinate_transformation_mode"] = coordinates
+            yield [x, regions(rng, dtype, 5), i64(0, 1, 1, 0, 1)], attributes, 1
+
+
+def max_roi_pool(rng, dtype, opset):
+    x = draw(rng, dtype, (2, 3, 9, 8), special=False)
+    batch = np.array([[0], [1], [1], [0]], dtype_of(dtype))
+    for scale in (1.0, 0.5):
+        rois = np.concatenate([batch, np.clip(regions(rng, dtype, 4), 0, 7)], 1)
+        yield [x, rois], {"pooled_shape": [2, 3], "spatial_scale": scale}, 1
+
+
+def string_split(rng, dtype, opset):
+    words = np.array(["a,b", "", ",", "a, b ,c", "  one two  ", "é,ü", "x"], object)
+    for shape in ((3,), (2, 2), (), (1, 3)):
+        for attributes in ({"delimiter": ","}, {}, {"delimiter": ",", "maxsplit": 1}, {"maxsplit": 1}):
+            yield [words[rng.integers(0, len(words), shape)].reshape(shape).astype(object)], attributes, 2
+
+
+def string_normalizer(rng, dtype, opset):
+    words = np.array(["Monday", "monday", "tuesday", "", "TUESDAY"], object)
+    for shape in ((6,), (1, 5)):
+        for change in ("NONE", "LOWER", "UPPER"):
+            for sensitive in (0, 1):
+                x = words[rng.integers(0, len(words), shape)]
+                yield [x], {"case_change_action": change, "is_case_sensitive": sensitive, "stopwords": ["monday"]}, 1
+
+
 OPS = {
     "Add": (REALS, binary(), 0),
     "Sub": (REALS, binary(), 0),
@@ -760,5 +840,13 @@ OPS = {
     "Det": (["float32", "float64"], det, 1e-3),
     "LRN": (["float32"], lrn, 1e-5),
     "GridSample": (["float32", "float64"], grid_sample, 1e-3),
+    "LpPool": (["float32"], lp_pool, 1e-5),
+    "DFT": (["float32", "float64"], dft, 1e-5),
+    "STFT": (["float32", "float64"], stft, 1e-5),
+    "MelWeightMatrix": (["int64"], mel_weight_matrix, 1e-5),
+    "RoiAlign": (["float32", "float64"], roi_align, 1e-4),
+    "MaxRoiPool": (["float32"], max_roi_pool, 0),
+    "StringSplit": (["string"], string_split, 0),
+    "StringNormalizer": (["string"], string_normalizer, 0),
     "Resize": ([*FLOATS, "int32", "uint8", "string", "bool"], resize, 1e-4),
 }

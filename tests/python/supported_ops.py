@@ -17,13 +17,17 @@ QUANTIZATION = "QuantizeLinear DequantizeLinear"
 
 RANDOM = "RandomUniform RandomUniformLike RandomNormal RandomNormalLike Bernoulli Multinomial"
 
-PRODUCTS = "MatMul Gemm Conv ConvTranspose LSTM MatMulInteger ConvInteger QLinearMatMul QLinearConv Det LRN GlobalLpPool MaxUnpool Col2Im"
+PRODUCTS = "MatMul Gemm Conv ConvTranspose LSTM MatMulInteger ConvInteger QLinearMatMul QLinearConv Det LRN GlobalLpPool MaxUnpool Col2Im LpPool RoiAlign MaxRoiPool"
 
 MOVEMENT = """
     Shape Size Reshape Squeeze Unsqueeze Flatten Transpose Concat Split Slice Gather Expand Tile Pad Trilu
     Range Constant ConstantOfShape NonZero Compress ReverseSequence TensorScatter BitCast
     Resize Upsample GridSample NonMaxSuppression
 """
+
+SIGNAL = "DFT STFT MelWeightMatrix"
+
+TEXT = "StringSplit StringNormalizer"
 
 SEQUENCES = """
     SequenceConstruct SequenceEmpty SequenceInsert SequenceErase SequenceAt SequenceLength
@@ -35,4 +39,4 @@ CONTROL = "If Loop Scan"
 
 TRAINING = " ".join(f"ai.onnx.preview.training.{op}" for op in ("Gradient", "Adagrad", "Adam", "Momentum"))
 
-SUPPORTED = frozenset(" ".join([ELEMENTWISE, REDUCTIONS, QUANTIZATION, RANDOM, PRODUCTS, MOVEMENT, SEQUENCES, CONTROL, TRAINING]).split())
+SUPPORTED = frozenset(" ".join([ELEMENTWISE, REDUCTIONS, QUANTIZATION, RANDOM, PRODUCTS, MOVEMENT, SIGNAL, TEXT, SEQUENCES, CONTROL, TRAINING]).split())

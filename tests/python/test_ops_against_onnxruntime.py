@@ -27,7 +27,7 @@ OLDEST = 7  # older versions broadcast in another way, and no other runtime supp
 INEXACT = {"MatMul", "Gemm", "Conv", "LSTM"}
 
 # Ops whose results are sums of products.
-PRODUCTS = {*INEXACT, "ConvTranspose", "Det", "GridSample", "Resize"}
+PRODUCTS = {*INEXACT, "ConvTranspose", "DFT", "Det", "GridSample", "Resize", "STFT"}
 
 # The tolerance of narrow floats, for all ops: two units in the last place plus the rounding of each step.
 NARROW = {"float16": 4e-3, "bfloat16": 3e-2}

@@ -142,6 +142,9 @@ def dequantize_linear(x: ArrayLike, x_scale: ArrayLike, x_zero_point: ArrayLike 
 def det(X: ArrayLike) -> ndarray:
     """Det calculates determinant of a square matrix or batches of square matrices."""
 
+def dft(input: ArrayLike, dft_length: ArrayLike | None = None, axis: ArrayLike | None = None, *, inverse: int = 0, onesided: int = 0) -> ndarray:
+    """Computes the discrete Fourier Transform (DFT) of the input."""
+
 def div(A: ArrayLike, B: ArrayLike) -> ndarray:
     """Performs element-wise binary division (with Numpy-style broadcasting support)."""
 
@@ -274,6 +277,9 @@ def loop(M: ArrayLike | None, cond: ArrayLike | None, *v_initial: ArrayLike, bod
 def lp_normalization(input: ArrayLike, *, axis: int = -1, p: int = 2) -> ndarray:
     """Given a matrix, apply Lp-normalization along the provided axis."""
 
+def lp_pool(X: ArrayLike, *, auto_pad: str = 'NOTSET', ceil_mode: int = 0, dilations: Sequence[int] | None = None, kernel_shape: Sequence[int], p: int = 2, pads: Sequence[int] | None = None, strides: Sequence[int] | None = None) -> ndarray:
+    """LpPool consumes an input tensor X and applies Lp pooling across the tensor according to kernel sizes, stride sizes, ..."""
+
 def lrn(X: ArrayLike, *, alpha: float = 0.0001, beta: float = 0.75, bias: float = 1.0, size: int) -> ndarray:
     """Local Response Normalization proposed in the [AlexNet paper](https://papers.nips.cc/paper/4824-imagenet- ..."""
 
@@ -292,6 +298,9 @@ def max(*data_0: ArrayLike) -> ndarray:
 def max_pool(X: ArrayLike, *, auto_pad: str = 'NOTSET', ceil_mode: int = 0, dilations: Sequence[int] | None = None, kernel_shape: Sequence[int], pads: Sequence[int] | None = None, storage_order: int = 0, strides: Sequence[int] | None = None, outputs: int | None = None) -> ndarray | tuple[ndarray, ...]:
     """MaxPool consumes an input tensor X and applies max pooling across the tensor according to kernel sizes, stride ..."""
 
+def max_roi_pool(X: ArrayLike, rois: ArrayLike, *, pooled_shape: Sequence[int], spatial_scale: float = 1.0) -> ndarray:
+    """ROI max pool consumes an input tensor X and region of interests (RoIs) to apply max pooling across each RoI, to ..."""
+
 def max_unpool(X: ArrayLike, I: ArrayLike, output_shape: ArrayLike | None = None, *, kernel_shape: Sequence[int], pads: Sequence[int] | None = None, strides: Sequence[int] | None = None) -> ndarray:
     """MaxUnpool essentially computes the partial inverse of the MaxPool op."""
 
@@ -300,6 +309,9 @@ def mean(*data_0: ArrayLike) -> ndarray:
 
 def mean_variance_normalization(X: ArrayLike, *, axes: Sequence[int] = [0, 2, 3]) -> ndarray:
     """A MeanVarianceNormalization Function: Perform mean variance normalization on the input tensor X using formula: ..."""
+
+def mel_weight_matrix(num_mel_bins: ArrayLike, dft_length: ArrayLike, sample_rate: ArrayLike, lower_edge_hertz: ArrayLike, upper_edge_hertz: ArrayLike, *, output_datatype: int = 1) -> ndarray:
+    """Generate a MelWeightMatrix that can be used to re-weight a Tensor containing a linearly sampled frequency spectra ..."""
 
 def min(*data_0: ArrayLike) -> ndarray:
     """Element-wise min of each of the input tensors (with Numpy-style broadcasting support)."""
@@ -430,6 +442,9 @@ def rms_normalization(X: ArrayLike, scale: ArrayLike, *, axis: int = -1, epsilon
 def rnn(X: ArrayLike, W: ArrayLike, R: ArrayLike, B: ArrayLike | None = None, sequence_lens: ArrayLike | None = None, initial_h: ArrayLike | None = None, *, activation_alpha: Sequence[float] | None = None, activation_beta: Sequence[float] | None = None, activations: Sequence[str] = ['Tanh', 'Tanh'], clip: float | None = None, direction: str = 'forward', hidden_size: int | None = None, layout: int = 0, outputs: int | None = None) -> ndarray | tuple[ndarray, ...]:
     """Computes an one-layer simple RNN."""
 
+def roi_align(X: ArrayLike, rois: ArrayLike, batch_indices: ArrayLike, *, coordinate_transformation_mode: str = 'half_pixel', mode: str = 'avg', output_height: int = 1, output_width: int = 1, sampling_ratio: int = 0, spatial_scale: float = 1.0) -> ndarray:
+    """Region of Interest (RoI) align operation described in the [Mask R-CNN paper](https://arxiv.org/abs/1703.06870)."""
+
 def rotary_embedding(X: ArrayLike, cos_cache: ArrayLike, sin_cache: ArrayLike, position_ids: ArrayLike | None = None, *, interleaved: int = 0, num_heads: int | None = None, rotary_embedding_dim: int = 0) -> ndarray:
     """RotaryEmbedding is the implementation of rotary positional embeddings (RoPE) based on the paper ..."""
 
@@ -519,6 +534,15 @@ def sqrt(X: ArrayLike) -> ndarray:
 
 def squeeze(data: ArrayLike, axes: ArrayLike | None = None) -> ndarray:
     """Remove single-dimensional entries from the shape of a tensor."""
+
+def stft(signal: ArrayLike, frame_step: ArrayLike, window: ArrayLike | None = None, frame_length: ArrayLike | None = None, *, onesided: int = 1) -> ndarray:
+    """Computes the Short-time Fourier Transform of the signal."""
+
+def string_normalizer(X: ArrayLike, *, case_change_action: str = 'NONE', is_case_sensitive: int = 0, locale: str | None = None, stopwords: Sequence[str] | None = None) -> ndarray:
+    """StringNormalization performs string operations for basic cleaning."""
+
+def string_split(X: ArrayLike, *, delimiter: str | None = None, maxsplit: int | None = None) -> ndarray | tuple[ndarray, ...]:
+    """StringSplit splits a string tensor's elements into substrings based on a delimiter attribute and a maxsplit attribute."""
 
 def sub(A: ArrayLike, B: ArrayLike) -> ndarray:
     """Performs element-wise binary subtraction (with Numpy-style broadcasting support)."""
@@ -615,11 +639,14 @@ lessorequal = less_or_equal
 linearattention = linear_attention
 logsoftmax = log_softmax
 lpnormalization = lp_normalization
+lppool = lp_pool
 matmul = mat_mul
 matmulinteger = mat_mul_integer
 maxpool = max_pool
+maxroipool = max_roi_pool
 maxunpool = max_unpool
 meanvariancenormalization = mean_variance_normalization
+melweightmatrix = mel_weight_matrix
 negativeloglikelihoodloss = negative_log_likelihood_loss
 nonmaxsuppression = non_max_suppression
 nonzero = non_zero
@@ -646,6 +673,7 @@ reducesum = reduce_sum
 reducesumsquare = reduce_sum_square
 reversesequence = reverse_sequence
 rmsnormalization = rms_normalization
+roialign = roi_align
 rotaryembedding = rotary_embedding
 scatterelements = scatter_elements
 scatternd = scatter_nd
@@ -659,6 +687,8 @@ sequencemap = sequence_map
 softmaxcrossentropyloss = softmax_cross_entropy_loss
 spacetodepth = space_to_depth
 splittosequence = split_to_sequence
+stringnormalizer = string_normalizer
+stringsplit = string_split
 swiglu = swi_glu
 tensorscatter = tensor_scatter
 thresholdedrelu = thresholded_relu

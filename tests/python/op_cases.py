@@ -729,6 +729,11 @@ def max_roi_pool(rng, dtype, opset):
         yield [x, rois], {"pooled_shape": [2, 3], "spatial_scale": scale}, 1
 
 
+def string_concat(rng, dtype, opset):
+    for a, b in PAIRS:
+        yield [draw(rng, dtype, a), draw(rng, dtype, b)], {}, 1
+
+
 def string_split(rng, dtype, opset):
     words = np.array(["a,b", "", ",", "a, b ,c", "  one two  ", "é,ü", "x"], object)
     for shape in ((3,), (2, 2), (), (1, 3)):
@@ -846,6 +851,7 @@ OPS = {
     "MelWeightMatrix": (["int64"], mel_weight_matrix, 1e-5),
     "RoiAlign": (["float32", "float64"], roi_align, 1e-4),
     "MaxRoiPool": (["float32"], max_roi_pool, 0),
+    "StringConcat": (["string"], string_concat, 0),
     "StringSplit": (["string"], string_split, 0),
     "StringNormalizer": (["string"], string_normalizer, 0),
     "Resize": ([*FLOATS, "int32", "uint8", "string", "bool"], resize, 1e-4),

@@ -27,7 +27,7 @@ MOVEMENT = """
 
 SIGNAL = "DFT STFT MelWeightMatrix"
 
-TEXT = "StringSplit StringNormalizer"
+TEXT = "StringConcat StringSplit StringNormalizer"
 
 SEQUENCES = """
     SequenceConstruct SequenceEmpty SequenceInsert SequenceErase SequenceAt SequenceLength

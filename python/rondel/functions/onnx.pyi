@@ -538,6 +538,9 @@ def squeeze(data: ArrayLike, axes: ArrayLike | None = None) -> ndarray:
 def stft(signal: ArrayLike, frame_step: ArrayLike, window: ArrayLike | None = None, frame_length: ArrayLike | None = None, *, onesided: int = 1) -> ndarray:
     """Computes the Short-time Fourier Transform of the signal."""
 
+def string_concat(X: ArrayLike, Y: ArrayLike) -> ndarray:
+    """StringConcat concatenates string tensors elementwise (with NumPy-style broadcasting support)"""
+
 def string_normalizer(X: ArrayLike, *, case_change_action: str = 'NONE', is_case_sensitive: int = 0, locale: str | None = None, stopwords: Sequence[str] | None = None) -> ndarray:
     """StringNormalization performs string operations for basic cleaning."""
 
@@ -687,6 +690,7 @@ sequencemap = sequence_map
 softmaxcrossentropyloss = softmax_cross_entropy_loss
 spacetodepth = space_to_depth
 splittosequence = split_to_sequence
+stringconcat = string_concat
 stringnormalizer = string_normalizer
 stringsplit = string_split
 swiglu = swi_glu

@@ -39,7 +39,7 @@ TEST(Reduce, OverNothing) {
     reduce_max x=f32(0) -> [-inf]
     reduce_min x=i32(0) -> i32[2147483647]
     reduce_max x=bool(0) -> bool[false]
-    reduce_mean x=f32(0) -> [nan]
+    reduce_mean x=f32(0) -> [0]
     reduce_log_sum_exp x=f32(0) -> [-inf]
     reduce_sum x=f32(0,2) axes=i64[1] -> f32(0,1)
   )");

@@ -76,6 +76,9 @@ struct PortInfo {
   std::string type;
   std::optional<std::vector<std::string>> shape;
   bool has_default = false;  ///< an optional input: the default value is an initializer
+  /// An output that is a list of maps in the model's file (ZipMap): their keys, i64 or strings. The
+  /// value of the output is a matrix with a row for each map and a column for each key.
+  Tensor map_keys = {};
 };
 
 /// The metadata in the file of a model.

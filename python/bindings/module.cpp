@@ -174,7 +174,10 @@ NB_MODULE(_rondel, m) {
       .def_prop_ro(
           "shape",
           [](const PortInfo& p) { return p.shape ? texts(*p.shape) : nb::object(nb::none()); })
-      .def_ro("has_default", &PortInfo::has_default);
+      .def_ro("has_default", &PortInfo::has_default)
+      .def_prop_ro("map_keys", [](const PortInfo& p) {
+        return p.map_keys.defined() ? python::to_python(p.map_keys) : nb::object(nb::none());
+      });
   nb::class_<ModelInfo>(m, "ModelInfo")
       .def_prop_ro("graph_name", [](const ModelInfo& m) { return text(m.graph_name); })
       .def_prop_ro("producer_name", [](const ModelInfo& m) { return text(m.producer_name); })

@@ -125,6 +125,11 @@ class InferenceSession:
         self._inputs = [Port(p) for p in ports if not p.has_default]
         self._overridable = [Port(p) for p in ports if p.has_default]
         self._outputs = [Port(p) for p in self._session.outputs()]
+        self._map_keys = {
+            p.name: arrays.from_value(p.map_keys, f"the keys of '{p.name}'").tolist()
+            for p in self._session.outputs()
+            if p.map_keys is not None
+        }
         self._types = {p.name: p.type for p in ports}
 
     def get_inputs(self):
@@ -147,7 +152,8 @@ class InferenceSession:
         return self._options
 
     def run(self, output_names, input_feed, run_options=None):
-        """Runs the model. Returns the named outputs (None: all) as arrays, lists for sequences, None for empty optionals.
+        """Runs the model. Returns the named outputs (None: all) as arrays, lists for sequences, None for empty optionals,
+        lists of dicts for the maps that ZipMap makes.
 
         input_feed: dict of name to array, scalar, list (sequences) or None (optionals). Numbers and lists
         without a dtype get the dtype of the input. Raises CallerError for feeds that do not fit the model (the
@@ -159,7 +165,12 @@ class InferenceSession:
         chosen = checked_options(run_options, RunOptions, "run_options")
         results = self._session.run(wanted, self._values(input_feed), chosen)
         names = wanted or [p.name for p in self._outputs]
-        return [arrays.from_value(r, f"output '{name}'") for r, name in zip(results, names)]
+        return [self._result(r, name) for r, name in zip(results, names)]
+
+    def _result(self, value, name):
+        made = arrays.from_value(value, f"output '{name}'")
+        keys = self._map_keys.get(name)
+        return made if keys is None else [dict(zip(keys, row)) for row in made.tolist()]
 
     def _values(self, input_feed):
         if not isinstance(input_feed, Mapping):

@@ -40,6 +40,9 @@ struct Imported {
   std::map<std::string, std::int64_t> opsets;
   std::optional<int> ir_version;  ///< ONNX files only
   std::vector<Finding> findings;  ///< warnings and notes
+  /// Outputs that are lists of maps in the file: their keys, by name. Each row of the output has
+  /// the values of one map.
+  std::map<std::string, Tensor> map_keys;
   /// How often each op occurs in the file, nested graphs included. The key is `domain.Op` outside
   /// ai.onnx.
   std::map<std::string, std::int64_t> op_counts;

@@ -12,12 +12,14 @@ ir::ValueId mean_adjoint(ir::Builder& b, const ir::Node&, const Reduced& r) {
   return b("expand", {b("div", {r.dy, count}), b("shape", {r.x})});
 }
 
-const ir::OpEntry reduce_mean {
+/// ONNX leaves open what the mean of nothing is: 0, as in ONNX Runtime.
+Ex mean_of(Ex total, Ex count) {
+  return total / cast(total.type(), scalar::max(count, count.builder().index(1)));
+}
+
+const ir::OpEntry reduce_mean{
     reduce_op("reduce_mean", "y = the mean over the axes; without elements 0", require_numbers,
-              {.neutral = zero,
-               .combine = plus,
-               .finish = [](Ex total, Ex count) {
-    return total / cast(total.type(), scalar::max(count, count.builder().index(1)));},
+              {.neutral = zero, .combine = plus, .finish = mean_of},
               reduction_gradient(mean_adjoint))};
 
 }  // namespace

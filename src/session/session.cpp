@@ -100,6 +100,7 @@ struct Session::Impl {
   }
   Impl(frontends::Imported imported, const SessionOptions& o)
       : Impl(std::move(imported.graph), std::move(imported.info), o) {
+    for (auto& [name, keys] : imported.map_keys) set_map_keys(name, std::move(keys));
     versions = session::versions_of(imported);
     session::report_warnings(o, imported.findings);
   }
@@ -175,6 +176,18 @@ struct Session::Impl {
     require(at != known.end(), "there is no {} '{}'; the {}s are {}", what, name, what,
             names(known));
     return static_cast<std::size_t>(at - known.begin());
+  }
+
+  /// The output is shown as the list of maps that it is in the file.
+  void set_map_keys(const std::string& name, Tensor keys) {
+    for (PortInfo& p : outputs) {
+      if (p.name != name) continue;
+      p.type = fmt::format("seq(map({},tensor(float)))",
+                           keys.dtype() == DType::string ? "string" : "int64");
+      p.map_keys = std::move(keys);
+      p.shape.reset();
+      return;
+    }
   }
 
   /// The numbers of named outputs; of all outputs if none is named.

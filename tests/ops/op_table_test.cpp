@@ -43,6 +43,7 @@ constexpr std::string_view zero_gradient_ops[] = {"and",
                                                   "sampled_index",
                                                   "sequence_empty",
                                                   "sequence_length",
+                                                  "text_position",
                                                   "uniform",
                                                   "xor"};
 

@@ -28,6 +28,10 @@ std::vector<ir::ValueId> integer_mean(ir::Builder&, const ir::Node&);
 std::vector<ir::ValueId> quantize(ir::Builder&, const ir::Node&);
 std::vector<ir::ValueId> dequantize(ir::Builder&, const ir::Node&);
 
+// decompose_learned.cpp
+std::vector<ir::ValueId> tree_ensemble(ir::Builder&, const ir::Node&);
+std::vector<ir::ValueId> encode_positions(ir::Builder&, const ir::Node&);
+
 // decompose_pooling.cpp
 std::vector<ir::ValueId> max_pool_of_int64(ir::Builder&, const ir::Node&);
 

@@ -132,7 +132,7 @@ void Importer::root(const Frame& frame) {
     const pb::ValueInfoProto& output = g.output(j);
     const ValueId v = graph().root().results[static_cast<std::size_t>(j)];
     graph().output_names.push_back(output.name());
-    if (!declares_type(output.type())) {
+    if (!declares_type(output.type()) || map_keys_.contains(v)) {
       graph().declared_outputs.push_back(type(v));
       continue;
     }
@@ -143,6 +143,23 @@ void Importer::root(const Frame& frame) {
             "output '{}' is declared {} but is {}", output.name(), ir::to_text(declared),
             ir::to_text(type(v)));
     graph().declared_outputs.push_back(declared);
+  }
+  note_maps(g);
+}
+
+/// Lists of maps are no values here: rows of scores stand for them, and only at outputs of the
+/// model.
+void Importer::note_maps(const pb::GraphProto& g) {
+  for (const auto& [v, keys] : map_keys_) {
+    const auto& results = graph().root().results;
+    const auto at = std::ranges::find(results, v);
+    if (at == results.end() || graph().value(v).uses.size() != 1)
+      unsupported(
+          "{} (ZipMap): its maps are read by other nodes; they may only be an output of the model",
+          ir::where(graph(), graph().value(v).producer));
+    for (int j = 0; j < g.output_size(); ++j)
+      if (results[static_cast<std::size_t>(j)] == v)
+        out_.map_keys.emplace(g.output(j).name(), keys);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "ir/infer.h"
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -126,6 +127,8 @@ class Importer {
                                 const std::string& source, ir::RegionId);
   std::vector<ValueId> add_if(ValueId condition, std::vector<ir::RegionId> branches,
                               std::size_t outputs, const std::string& source, ir::RegionId);
+  /// Notes that the rows of `v` are maps of these keys, which only an output of the model may be.
+  void set_map_keys(ValueId v, Tensor keys) { map_keys_.emplace(v, std::move(keys)); }
   /// Binds an output name in the scope, once.
   void define(Scope&, const std::string& name, ValueId);
 
@@ -134,6 +137,7 @@ class Importer {
   void read_header();
   void read_functions();
   void root(const Frame&);
+  void note_maps(const pb::GraphProto&);
   void initializers(const pb::GraphProto&, Scope&);
   void nodes(const Nodes&, Scope&, const Frame&);
   void node(const pb::NodeProto&, Scope&, const Frame&, const std::string& source);
@@ -169,6 +173,7 @@ class Importer {
   ir::TypeEnvironment known_;
   Opsets opsets_;
   std::unordered_map<std::string, const pb::FunctionProto*> functions_;
+  std::map<ValueId, Tensor> map_keys_;
   /// Bodies and nodes created during the import. The tensor loader caches tensors by address, so
   /// all of them are kept until the import ends.
   std::deque<pb::FunctionProto> made_bodies_;

@@ -29,5 +29,6 @@ std::span<const Rule> shape_rules();
 std::span<const Rule> reduction_rules();
 std::span<const Rule> nn_rules();
 std::span<const Rule> training_rules();
+std::span<const Rule> learned_rules();
 
 }  // namespace rondel::onnx

@@ -10,7 +10,7 @@ const Rule* find_rule(const std::string& domain, const std::string& op, int vers
   static const auto* const table = [] {
     auto* t = new std::unordered_map<std::string, std::vector<const Rule*>>();
     for (const auto rules : {constant_rules(), control_rules(), elementwise_rules(), shape_rules(),
-                             reduction_rules(), nn_rules(), training_rules()})
+                             reduction_rules(), nn_rules(), training_rules(), learned_rules()})
       for (const Rule& r : rules) (*t)[std::string(r.op)].push_back(&r);
     return t;
   }();

@@ -47,9 +47,28 @@ PROGRAMS = {
 }
 
 
+def rows_for(graph, random, n):
+    """Rows for a model of scikit-learn: words, small counts, or floats of which some are missing if an Imputer reads them."""
+    missing = any(node.op_type == "Imputer" for node in graph.node)
+    feeds = {}
+    for port in graph.input:
+        shape = n, port.type.tensor_type.shape.dim[1].dim_value
+        kind = port.type.tensor_type.elem_type
+        if kind == onnx.TensorProto.STRING:
+            feeds[port.name] = random.choice(np.array(["red", "green", "blue", "none"], object), shape)
+        elif kind == onnx.TensorProto.INT64:
+            feeds[port.name] = random.integers(0, 6, shape)
+        else:
+            x = floats(random, *shape)
+            feeds[port.name] = np.where(random.random(shape) < 0.2, np.float32(np.nan), x) if missing else x
+    return feeds
+
+
 def feeds_of(path, size, seed):
     """Feeds for the model at `path`, in the types that it declares."""
     graph = onnx.load(path).graph
+    if path.parent.name == "sklearn":
+        return rows_for(graph, np.random.default_rng(seed), size)
     name = path.stem.split("-")[0]
     made = PROGRAMS[name](np.random.default_rng(seed), size)
     types = {i.name.split(":")[0]: i for i in graph.input}

@@ -39,4 +39,12 @@ CONTROL = "If Loop Scan"
 
 TRAINING = " ".join(f"ai.onnx.preview.training.{op}" for op in ("Gradient", "Adagrad", "Adam", "Momentum"))
 
-SUPPORTED = frozenset(" ".join([ELEMENTWISE, REDUCTIONS, QUANTIZATION, RANDOM, PRODUCTS, MOVEMENT, SIGNAL, TEXT, SEQUENCES, CONTROL, TRAINING]).split())
+LEARNED = " ".join(
+    f"ai.onnx.ml.{op}"
+    for op in """
+    ArrayFeatureExtractor Binarizer CategoryMapper FeatureVectorizer Imputer LabelEncoder LinearClassifier LinearRegressor Normalizer
+    OneHotEncoder SVMClassifier SVMRegressor Scaler TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor ZipMap
+    """.split()
+)
+
+SUPPORTED = frozenset(" ".join([ELEMENTWISE, REDUCTIONS, QUANTIZATION, RANDOM, PRODUCTS, MOVEMENT, SIGNAL, TEXT, SEQUENCES, CONTROL, TRAINING, LEARNED]).split())

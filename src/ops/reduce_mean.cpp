@@ -17,10 +17,9 @@ Ex mean_of(Ex total, Ex count) {
   return total / cast(total.type(), scalar::max(count, count.builder().index(1)));
 }
 
-const ir::OpEntry reduce_mean{
-    reduce_op("reduce_mean", "y = the mean over the axes; without elements 0", require_numbers,
-              {.neutral = zero, .combine = plus, .finish = mean_of},
-              reduction_gradient(mean_adjoint))};
+const ir::OpEntry reduce_mean{reduce_op(
+    "reduce_mean", "y = the mean over the axes; without elements 0", require_numbers,
+    {.neutral = zero, .combine = plus, .finish = mean_of}, reduction_gradient(mean_adjoint))};
 
 }  // namespace
 }  // namespace rondel::ops

@@ -293,9 +293,9 @@ REFUSED = [
     ("TreeEnsembleRegressor", two_trees(ONE_TARGET, n_targets=1, nodes_values=[0.0]), "nodes_values has 1 elements; the trees have 6"),
     ("TreeEnsembleRegressor", two_trees(ONE_TARGET, n_targets=1, mode="LQ"), "nodes_modes has 'BRANCH_LQ'"),
     ("TreeEnsembleRegressor", two_trees(ONE_TARGET, n_targets=1, aggregate_function="MEAN"), "aggregate_function is 'MEAN'"),
-    ("LinearRegressor", dict(coefficients=[1.0, 2.0, 3.0]), "the model has 3 features"),
+    ("LinearRegressor", dict(coefficients=[1.0, 2.0, 3.0]), "14 elements"),
     ("LinearRegressor", dict(coefficients=[1.0, 2.0], post_transform="SIGMOID"), "post_transform is 'SIGMOID'"),
-    ("Scaler", dict(scale=[1.0, 2.0, 3.0]), "scale has 3 numbers"),
+    ("Scaler", dict(scale=[1.0, 2.0, 3.0]), "extents 2 and 3"),
     ("SVMRegressor", dict(coefficients=[1.0, 2.0], rho=[0.0], kernel_type="CUBIC"), "kernel_type is 'CUBIC'"),
 ]
 

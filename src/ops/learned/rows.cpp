@@ -77,10 +77,6 @@ void require_per_feature(const ir::TypeContext& c, std::size_t numbers,
           attribute, numbers, to_text(x));
 }
 
-ValueId rows_of(ir::Builder& b, ValueId x, std::int64_t features, DType t) {
-  return as(b, b("reshape", {x, b.integers({-1, features})}), t);
-}
-
 /// The last extent of x is that of the matrix, whatever the rank of x.
 ValueId matrix_of(ir::Builder& b, ValueId x) {
   const ir::Type t = b.graph().value(x).type;
@@ -91,6 +87,15 @@ ValueId matrix_of(ir::Builder& b, ValueId x) {
   const ValueId two = b(
       "slice", {matrix, b.integers({-2}), b.integers({std::numeric_limits<std::int64_t>::max()})});
   return b("reshape", {x, two}, {{"allowzero", std::int64_t{1}}});
+}
+
+/// The extent is asserted even if x is only known to be a matrix: no row may be split.
+ValueId rows_of(ir::Builder& b, ValueId x, std::int64_t features, DType t) {
+  const ValueId matrix = matrix_of(b, x);
+  const ir::Type type = b.graph().value(matrix).type;
+  if (type.has_rank() && type.extent(1).known()) return as(b, matrix, t);
+  const ValueId shape = b.integers({0, features});
+  return as(b, b("reshape", {matrix, shape}), t);
 }
 
 Tensor numbers_tensor(DType t, Shape shape, const ir::Floats& numbers) {

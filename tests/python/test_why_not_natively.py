@@ -14,11 +14,11 @@ BOXES = """list = Constant <value = int64[3] {1, 1, 8}> ()  s2 = Concat <axis = 
         eight = Constant <value = int64[3] {1, 8, 4}> ()  boxes = Reshape (s2, eight)  scores = Reshape (s, list)  [find] at = NonMaxSuppression (boxes, scores)"""
 TRIPS = {
     f"{BOXES}  f = Cast <to = 1> (at)  q = ReduceSum <keepdims = 0> (f)  t = Sub (s, q)":
-        f"node 'find' (NonMaxSuppression) makes values whose sizes data decide; {MASK} (1 more follows from it)",
+        f"node 'find' (NonMaxSuppression) makes values whose sizes data decide; {MASK}",
     f"{BOXES}  m = ReduceMax <keepdims = 0> (at)  f = Cast <to = 1> (m)  [text] a = Cast <to = 8> (s)  b = Cast <to = 1> (a)  t = Sub (b, f)":
         f"node 'find' (NonMaxSuppression) makes values whose sizes data decide; {MASK}; and 1 other reason",
     f"{BOXES}  f = Cast <to = 1> (at)  c = Softmax (f)  q = ReduceMax <keepdims = 0> (c)  t = Sub (s, q)":
-        f"node 'find' (NonMaxSuppression) makes values whose sizes data decide; {MASK} (5 more follow from it)",
+        f"node 'find' (NonMaxSuppression) makes values whose sizes data decide; {MASK} (4 more follow from it)",
     "k = ArgMax <axis = 0> (s)  minus = Constant <value = int64[1] {-1}> ()  shape = Concat <axis = 0> (k, minus)  [fold] z = Reshape (s, shape)  q = ReduceSum <keepdims = 0> (z)  t = Add (s, q)":
         f"node 'fold' (Reshape) needs 'shape' before the run, and data decide it; {DATA}",
     "[text] a = Cast <to = 8> (s)  b = Cast <to = 1> (a)  t = Add (b, s)":

@@ -143,6 +143,26 @@ std::string older_grid_modes(const Graph&, const ir::Node&, EncodedNode& s) {
   return {};
 }
 
+/// The axis becomes an input in version 20, and -2 its default.
+std::string dft_axis_attribute(const Graph& g, const ir::Node&, EncodedNode& s) {
+  if (!has_input(s, 2)) {
+    s.attributes.set("axis", -2);
+    return {};
+  }
+  const Tensor* axis = g.constant(s.inputs[2]);
+  if (axis == nullptr) return "its axis is an attribute there";
+  s.attributes.set("axis", ir::integers_of(*axis).front());
+  s.inputs.resize(2);
+  return {};
+}
+
+std::string of_output_pixels(const Graph&, const ir::Node&, EncodedNode& s) {
+  const std::string mode = s.attributes.s("coordinate_transformation_mode", "half_pixel");
+  if (mode != "output_half_pixel") return mode + " begins in version 16 of RoiAlign";
+  s.attributes.erase("coordinate_transformation_mode");
+  return {};
+}
+
 constexpr int newest_reduce = 17, any_version = 1000;
 constexpr VersionEncoding version_encodings[] = {
     {"ReduceSum", 1, 12, reduce},
@@ -172,6 +192,8 @@ constexpr VersionEncoding version_encodings[] = {
     {"GroupNormalization", 18, 20, scale_of_groups},
     {"Resize", 11, 18, older_coordinates},
     {"GridSample", 16, 19, older_grid_modes},
+    {"DFT", 17, 19, dft_axis_attribute},
+    {"RoiAlign", 10, 15, of_output_pixels},
 };
 
 const VersionEncoding* find_version_encoding(std::string_view op, int version) {

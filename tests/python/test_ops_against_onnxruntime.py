@@ -86,6 +86,10 @@ def ort_is_no_oracle(op, inputs, attributes):
     empty = any(0 in s for s in shapes)
     if op.startswith("Reduce") and empty:
         return True
+    if op in ("DFT", "STFT"):
+        return True  # ONNX Runtime sums products in float32: 1e-4 off
+    if op == "StringSplit":
+        return True  # ONNX Runtime splits "" into nothing, and strips the rest; the op's text has Python's split
     if op == "Gather" and inputs[0].dtype == object:
         return True  # ONNX Runtime gives empty strings from opset 25 on
     return op in ("MatMul", "MatMulInteger") and empty or op in ("Mod", "Div") and inputs[0].dtype.kind in "iu" and empty
@@ -191,6 +195,8 @@ ALL = [(op, opset) for op in OPS for opset in versions(op)]
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("op", "opset"), ALL, ids=[f"{op}-{opset}" for op, opset in ALL])
 def test_op(op, opset):
+    if op == "MaxRoiPool" and opset >= 22:
+        pytest.skip("no oracle has this version")
     dtypes, _, rtol = OPS[op]
     dtypes = [dtype for dtype in dtypes if takes(op, opset, dtype)]
     if opset != NEWEST:  # versions differ in their form, not in their arithmetic: two dtypes are enough for older ones

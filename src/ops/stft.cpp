@@ -2,6 +2,8 @@
 #include "ops/gradients.h"
 #include "ops/type_rules.h"
 
+#include <limits>
+
 namespace rondel::ops {
 namespace {
 
@@ -62,11 +64,18 @@ ValueId as_scalar(ir::Builder& b, ValueId v) {
 
 /// The transforms of all frames: elements frame * step + k of the signal, times the window.
 std::vector<ValueId> transformed_frames(ir::Builder& b, const ir::Node& node) {
-  const ValueId x = node.inputs[0], step = as_scalar(b, node.inputs[1]);
-  const ValueId length = as_scalar(b, extent_of(b, x, 1));
-  const ValueId frame = has_input(node, 3)   ? as_scalar(b, node.inputs[3])
-                        : has_input(node, 2) ? as_scalar(b, extent_of(b, node.inputs[2], 0))
-                                             : length;
+  const ValueId x = node.inputs[0], length = as_scalar(b, extent_of(b, x, 1));
+  const auto positive = [&](ValueId v, ValueId most, const char* message) {
+    return b("bounded", {v, most}, {{"least", 1}, {"message", std::string(message)}});
+  };
+  const ValueId step = positive(as_scalar(b, node.inputs[1]),
+                                b.scalar(std::numeric_limits<std::int64_t>::max()),
+                                "frame_step is {}; expected 1 or more, up to {}");
+  const ValueId frame = positive(
+      has_input(node, 3)   ? as_scalar(b, node.inputs[3])
+      : has_input(node, 2) ? as_scalar(b, extent_of(b, node.inputs[2], 0))
+                           : length,
+      length, "a frame has {} elements; expected 1 to {}, the length of the signal");
   const ValueId zero = b.scalar<std::int64_t>(0), one = b.scalar<std::int64_t>(1);
   const auto numbers = [&](ValueId count) { return b("range", {zero, count, one}); };
   const ValueId room = b("sub", {length, frame});

@@ -15,7 +15,6 @@
 #include <atomic>
 #include <bit>
 #include <functional>
-#include <mutex>
 #include <numeric>
 #include <set>
 
@@ -258,17 +257,8 @@ class RegionCodeCache {
 
   std::optional<NativeSource::Answer> get(std::span<const Value> all) {
     Lookup found = find(all);
-    if (b_.log && !found.how.empty()) log(found.how);
+    if (b_.log && !found.how.empty()) b_.log->set(b_.graph->node(node_).source, found.how);
     return found.answer;
-  }
-
-  /// A run of native code ended. `why`: why the node had to run step by step; null if it had not.
-  void ended(const char* why) {
-    if (why == nullptr && !fell_back_.load(std::memory_order_relaxed)) return;
-    const std::lock_guard lock(how_mutex_);
-    fell_back_ = why != nullptr;
-    b_.log->set(b_.graph->node(node_).source,
-                why == nullptr ? how_ : fmt::format("step by step: {}", why));
   }
 
  private:
@@ -277,12 +267,6 @@ class RegionCodeCache {
   /// tried: lowering a large body in vain takes milliseconds.
   static constexpr std::size_t most_refused = 16;
   bool is_loop() const { return b_.graph->node(node_).is_loop(); }
-
-  void log(const std::string& how) {
-    const std::lock_guard lock(how_mutex_);
-    how_ = how;
-    b_.log->set(b_.graph->node(node_).source, how);
-  }
 
   /// The code of a class.
   struct Entry {
@@ -446,9 +430,6 @@ class RegionCodeCache {
   std::atomic<bool> has_code_ = false;    ///< of any class
   std::atomic<std::size_t> refused_ = 0;  ///< classes without code
   std::atomic<std::size_t> skipped_ = 0;  ///< shapes since then
-  std::mutex how_mutex_;                  ///< guards `how_` and its order in the log
-  std::string how_;                       ///< how the last shapes run, if memory suffices
-  std::atomic<bool> fell_back_ = false;   ///< the last run of native code ran step by step
 };
 
 /// The extents with the same symbol for all unknown ones.
@@ -479,10 +460,7 @@ bool each_branch_runs(const ir::Graph& g, ir::NodeId n, lowering::ShapeClass c,
 NativeSource native_source(const BuildContext& b, ir::NodeId n) {
   if (b.compiler->execution() == Execution::interpreter) return {};
   auto code = std::make_shared<RegionCodeCache>(b, n);
-  runtime::NativeSource source{[code](std::span<const Value> outer) { return code->get(outer); },
-                               code->value_inputs()};
-  if (b.log) source.ended = [code](const char* why) { code->ended(why); };
-  return source;
+  return {[code](std::span<const Value> outer) { return code->get(outer); }, code->value_inputs()};
 }
 
 std::string how_it_runs(const ir::Graph& g, ir::NodeId n,

@@ -25,12 +25,6 @@ Error out_of_trips(const Run& run) {
           fmt::format("the budget of {} trips is used up; raise max_trips", run.max_trips)};
 }
 
-/// Why a loop that has native code had to run step by step.
-std::string why_not(const NativeLoop& whole) {
-  return whole.no_memory() ? "as a whole it needs more memory: " + whole.no_memory()->message()
-                           : "the items of a stack differ in shape";
-}
-
 }  // namespace
 
 struct LoopState : StepState {
@@ -198,9 +192,7 @@ std::int64_t LoopStep::run_trips(Frame& frame, LoopState& state) const {
   begin_stacks(frame, state);
   NativeLoop* const whole = native.find(state.natives, state.slots.outer, state.slots, frame);
   if (whole == nullptr) return run_steps(frame, state);
-  const auto trips = run_native(frame, state, *whole);
-  if (native.ended) native.ended(trips ? nullptr : why_not(*whole).c_str());
-  if (trips) return *trips;
+  if (const auto trips = run_native(frame, state, *whole)) return *trips;
   begin_stacks(frame, state);
   try {
     return run_steps(frame, state);

@@ -278,9 +278,6 @@ struct NativeSource {
   /// empty function: the step never runs natively.
   std::function<std::optional<Answer>(std::span<const Value> outer)> code;
   std::vector<std::size_t> value_inputs;
-  /// Is told after each run of native code how it ended: null if well, else why the step had to run
-  /// step by step this time. May be empty.
-  std::function<void(const char* why)> ended = {};
 
   /// The native region for the values in these slots, or null.
   template <class Native, class Slots>

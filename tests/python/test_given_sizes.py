@@ -148,25 +148,3 @@ def test_trips_that_run_again_begin_with_the_states_from_before(monkeypatch):
             data = [k % 5 for k in range(150)] + [late] + [1] * 20 + [-1]
             assert agree(sessions, made, {"s": np.arange(length, dtype=np.float32), "d": np.array(data)})
     assert sessions["2", "0"].how_it_ran()["node 'last' (Loop)"] == "natively, as a whole"
-
-
-def test_a_run_that_falls_back_for_want_of_memory_says_so(monkeypatch):
-    """With as much memory as the trips need step by step, but less than a native run would double them to."""
-    monkeypatch.setenv("RONDEL_JIT", "2")
-    made = model(LOOPS["the state doubles"])
-    name, rng = "node 'last' (Loop)", np.random.default_rng(8)
-    small, large = feeds_of(rng, 4, [1] * 40), feeds_of(rng, 13, [1] * 40)
-    for most in range(100_000, 1_000_000, 20_000):
-        options = rondel.SessionOptions()
-        options.max_memory_bytes = most
-        session = rondel.InferenceSession(made, options)
-        session.run(None, small)
-        assert session.how_it_ran()[name] == "natively, as a whole"
-        try:
-            session.run(None, large)
-        except rondel.LimitExceeded:
-            continue
-        break
-    assert session.how_it_ran()[name].startswith("step by step: as a whole it needs more memory: ")
-    session.run(None, small)
-    assert session.how_it_ran()[name] == "natively, as a whole"

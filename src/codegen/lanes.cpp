@@ -32,7 +32,8 @@ class Candidate {
       : p_(p), at_(at), end_(static_cast<std::size_t>(p.code[at].jump)), variation_(variation) {}
 
   std::optional<LaneLoop> run(const Host& host) {
-    if (!has_sequential_loop() || !find_private_locals()) return std::nullopt;
+    if (!has_sequential_loop()) return std::nullopt;
+    find_private_locals();
     variation_[index(p_.results(p_.code[at_])[0])] = Variation::steps;
     while (spread()) {}
     const bool fits = std::ranges::all_of(body(), [&](const Inst& i) { return allowed(i); });
@@ -53,17 +54,27 @@ class Candidate {
                                [](const Inst& i) { return i.op == Op::for_ && !is_parallel(i); });
   }
 
-  /// Local arrays that the loop writes. They may not be used outside of it.
-  bool find_private_locals() {
+  /// Local arrays that only this loop uses, and writes: each lane has its own. Those that are used
+  /// outside, too, are buffers like any other.
+  void find_private_locals() {
     for (const Inst& i : body())
       if (i.op == Op::store && buffer(i).access == scalar::Access::local) private_.insert(i.id);
-    for (std::size_t k = 0; k < p_.code.size(); ++k) {
-      const Inst& i = p_.code[k];
-      const bool inside = k > at_ && k < end_;
-      if (!inside && (i.op == Op::load || i.op == Op::store) && private_.contains(i.id))
-        return false;
+    for (std::size_t k = 0; k < p_.code.size(); ++k)
+      if (k < at_ || k > end_)
+        for (const std::int32_t id : used(p_.code[k])) private_.erase(id);
+  }
+  /// The buffers that an instruction reads or writes.
+  std::vector<std::int32_t> used(const Inst& i) const {
+    std::vector<std::int32_t> ids;
+    if (i.op == Op::load || i.op == Op::store) ids = {i.id};
+    if (i.op == Op::contract) {
+      const scalar::Contract& c = p_.contracts[static_cast<std::size_t>(i.id)];
+      ids = {c.a, c.b, c.c};
     }
-    return true;
+    if (i.op == Op::call)
+      for (const auto& view : p_.calls[static_cast<std::size_t>(i.id)].views)
+        ids.push_back(view.buffer);
+    return ids;
   }
 
   /// Computes the variation of the body's registers once more; returns whether any has grown.
@@ -211,6 +222,7 @@ class Candidate {
   std::optional<std::int64_t> known(Reg r) const {
     const auto found = std::ranges::find_if(
         p_.code, [&](const Inst& i) { return i.result_count == 1 && p_.results(i)[0] == r; });
+    if (found == p_.code.end()) return std::nullopt;
     if (found->op == Op::constant) return found->imm;
     if (found->op != Op::extent) return std::nullopt;
     const std::int64_t extent = buffer(*found).extents[static_cast<std::size_t>(found->imm)];

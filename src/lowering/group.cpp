@@ -120,7 +120,7 @@ class Grouper {
   bool is_read_between(std::size_t from, std::size_t into) const {
     return std::ranges::any_of(readers_[from], [&](std::size_t reader) {
       while (moved_to_[reader] != reader) reader = moved_to_[reader];
-      return reader < into;
+      return reader < into && reader != from;
     });
   }
   /// Whether the node reads the group's values, if any, only at the index that it computes.

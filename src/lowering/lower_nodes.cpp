@@ -153,14 +153,25 @@ Ex constant_element(scalar::Builder& b, const Tensor& t) {
   return b.constant_bits(t.dtype(), bits);
 }
 
+namespace {
+/// The index of a node's result for an element of the group's index space: in loops that run
+/// element by element, a node may give one element, of another rank.
+Indices index_in(LoweringScope& s, NodeId n, const Indices& index) {
+  const ir::Type& result = s.environment.types[ir::index(s.graph.node(n).outputs[0])];
+  const auto rank = static_cast<std::size_t>(result.rank());
+  return rank == index.size() ? index : Indices(rank, s.builder.index(0));
+}
+}  // namespace
+
 void load_operands(LoweringScope& s, std::span<const NodeId> nodes, const Indices& index,
                    const std::function<bool(ValueId)>& wanted, ElementValues& values) {
   for (const NodeId n : nodes) {
     const ir::Node& node = s.graph.node(n);
     NodeEmitter emitter(s, n);
+    const Indices own = index_in(s, n, index);
     for (std::size_t k = 0; k < node.inputs.size(); ++k)
       if (const ValueId v = node.inputs[k]; v != ValueId::none && !values.contains(v) && wanted(v))
-        values.emplace(v, emitter.load_broadcast(k, index));
+        values.emplace(v, emitter.load_broadcast(k, own));
   }
 }
 
@@ -170,6 +181,7 @@ void compute_element(LoweringScope& s, std::span<const NodeId> nodes, const std:
     check_cancellation();
     const ir::Node& node = s.graph.node(n);
     NodeEmitter emitter(s, n, &space);
+    const Indices own = index_in(s, n, index);
     s.builder.enter(ir::where(s.graph, n));
     Ex result;
     if (const auto* wise = ops::meaning_as<ops::ElementWise>(*node.op)) {
@@ -178,11 +190,11 @@ void compute_element(LoweringScope& s, std::span<const NodeId> nodes, const std:
         const ValueId v = node.inputs[k];
         const auto it = values.find(v);
         if (v == ValueId::none) operands.emplace_back();
-        else operands.push_back(it != values.end() ? it->second : emitter.load_broadcast(k, index));
+        else operands.push_back(it != values.end() ? it->second : emitter.load_broadcast(k, own));
       }
       result = wise->fn(emitter, operands);
     } else {
-      result = ops::meaning_as<ops::Elements>(*node.op)->fn(emitter, 0, index);
+      result = ops::meaning_as<ops::Elements>(*node.op)->fn(emitter, 0, own);
     }
     s.builder.leave();
     values[node.outputs[0]] = result;

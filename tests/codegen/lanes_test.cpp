@@ -70,6 +70,41 @@ TEST(Lanes, HaveArraysOfTheirOwn) {
       agree(program, {plain_values(DType::f32, {k, w}, 3), Tensor::zeros(DType::f32, {w})});
 }
 
+TEST(Lanes, ABoundThatALoopCarries) {
+  Builder b("carried bound");
+  const auto x = buffer(b, "x", DType::f32, Access::in, {-1, -1});
+  const auto y = buffer(b, "y", DType::f32, Access::inout, {-1});
+  const Ex n = b.param(), zero = b.constant(DType::f32, 0.0);
+  b.for_(b.index(0), n, {b.index(3), zero}, [&](Ex, Carried bound) {
+    b.for_each(b.index(0), bound[0], [&](Ex i) {
+      b.store(y, {i}, b.for_(b.index(0), b.extent(x, 0), {zero}, [&](Ex j, Carried sum) {
+        return Values{sum[0] + b.load(x, {j, i})};
+      })[0]);
+    });
+    return Values{bound[0] + 7, bound[1]};
+  });
+  const auto program = b.finish();
+  EXPECT_EQ(lane_loops(*program), 1U);
+  agree(program, {plain_values(DType::f32, {5, 40}, 2), Tensor::zeros(DType::f32, {40})}, {4});
+}
+
+TEST(Lanes, ALocalThatIsUsedOutsideIsOneBuffer) {
+  Builder b("state");
+  const auto y = buffer(b, "y", DType::f32, Access::out, {40});
+  const Ex n = b.param();
+  const auto state = b.local("state", DType::f32, {40});
+  b.for_each(b.index(0), b.index(40), [&](Ex i) { b.store(state, {i}, cast(DType::f32, i)); });
+  b.for_each(b.index(0), b.index(40), [&](Ex i) {
+    b.store(state, {i}, b.for_(b.index(0), n, {b.load(state, {i})}, [&](Ex, Carried s) {
+      return Values{s[0] * 0.5 + 1.0};
+    })[0]);
+  });
+  b.for_each(b.index(0), b.index(40), [&](Ex i) { b.store(y, {i}, b.load(state, {i})); });
+  const auto program = b.finish();
+  EXPECT_EQ(lane_loops(*program), 1U);
+  agree(program, {Tensor::zeros(DType::f32, {40})}, {9});
+}
+
 TEST(Lanes, AsManyAsThereAreTrips) {
   EXPECT_EQ(lane_loops(*sum_of_rows(-1, 3)), 0U);
   const LanePlan few = plan_lanes(*sum_of_rows(-1, 12), host);

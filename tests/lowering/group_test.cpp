@@ -56,6 +56,19 @@ TEST(Group, TakesInTheGroupsWhoseValuesItReads) {
   EXPECT_EQ(sum("%s = mat_mul(%w, %y)\n"), "[s](w y)->(s) [a b c](x y)->(c)");
 }
 
+TEST(Group, AGroupThatTookOthersInIsTakenIn) {
+  EXPECT_EQ(groups(R"g(graph "g" (%x: f32[N], %y: f32[N]) {
+    %a = neg(%x)
+    %b = abs(%y)
+    %p = add(%a, %b)
+    %c = exp(%x)
+    %d = exp(%y)
+    %q = add(%c, %d)
+    %r = mul(%p, %q)
+    yield %r })g"),
+            "[a b p c d q r](x y)->(r)");
+}
+
 TEST(Group, WhatIsReadBetweenStaysBefore) {
   EXPECT_EQ(groups(R"g(graph "g" (%x: f32[N], %w: f32[N, N]) {
     %a = neg(%x)

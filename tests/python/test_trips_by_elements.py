@@ -96,6 +96,31 @@ def feeds_of(made, rng, shape, trips):
     return feeds
 
 
+ONE_ELEMENT = {
+    "of a scan": """main (float[2,3] z, float[T,1] xs) => (float[2,3] o) {
+      o = Scan <num_scan_inputs = 1, body = b (float[2,3] s, float[1] x) => (float[2,3] n) { d = Exp (x)  n = Mul (s, d) }> (z, xs) }""",
+    "of the trip": """main (int64 n, float[1] c, float[2,3] z) => (float[2,3] o) {
+      o = Loop (n, "", z) <body = b (int64 i, bool go, float[2,3] s) => (bool on, float[2,3] m) {
+        on = Identity (go)  f = Cast <to = 1> (i)  g = Mul (f, c)  m = Mul (s, g) }> }""",
+    "of more axes": """main (int64 n, float[1,1] c, float[3] z) => (float[3] o) {
+      o = Loop (n, "", z) <body = b (int64 i, bool go, float[3] s) => (bool on, float[3] m) {
+        on = Identity (go)  f = Cast <to = 1> (i)  g = Mul (f, c)  one = Constant <value_ints = [0]> ()  h = Squeeze (g, one)  m = Mul (s, h) }> }""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ONE_ELEMENT)
+def test_a_value_of_one_element_and_another_rank(name, monkeypatch):
+    made, draw = model(ONE_ELEMENT[name]), np.random.default_rng(3)
+    feeds = {"z": draw.standard_normal([3] if name == "of more axes" else [2, 3]).astype(np.float32)}
+    if name == "of a scan":
+        feeds["xs"] = draw.standard_normal((4, 1)).astype(np.float32)
+    else:
+        feeds |= {"n": np.array(3), "c": np.full([1, 1] if name == "of more axes" else [1], 0.5, np.float32)}
+    want = machine.run_model(made, feeds)[0]
+    for run in in_all_ways(made, monkeypatch).values():
+        np.testing.assert_allclose(run.run(None, feeds)[0], want, rtol=1e-5)
+
+
 @pytest.mark.parametrize("kind", ["Loop", "Scan", "nested"])
 def test_random_loops(kind, monkeypatch):
     begin = random.randrange(2**32)

@@ -84,15 +84,15 @@ def run_as(monkeypatch, way):
     monkeypatch.setenv("RONDEL_CHECK", "1" if way == "checked" else "0")
 
 
-def in_all_ways(made, monkeypatch):
-    """Sessions of one model by (way, check mode), whose storage plans are proved."""
+def in_all_ways(made, monkeypatch, **fields):
+    """Sessions of one model by (way, check mode), whose storage plans are proved; `fields` are options."""
     monkeypatch.setenv("RONDEL_VERIFY", "1")
     sessions = {}
     for jit in WAYS:
         for check in ("0", "1"):
             run_as(monkeypatch, jit)
             monkeypatch.setenv("RONDEL_CHECK", check)
-            sessions[jit, check] = session(made)
+            sessions[jit, check] = session(made, options=options(**fields))
     return sessions
 
 

@@ -10,7 +10,7 @@ import pytest
 from models import in_all_ways, model
 
 COUNT = int(os.environ.get("RONDEL_ELEMENTS", "12"))
-UNARY = ["Neg", "Abs", "Sqrt", "Sin", "Tanh", "Floor"]
+UNARY = ["Neg", "Abs", "Sqrt", "Floor"]  # rounded as IEEE says: rounding errors would grow from trip to trip
 BINARY = ["Add", "Sub", "Mul", "Max", "Min", "Div"]
 
 
@@ -129,7 +129,7 @@ def test_random_loops(kind, monkeypatch):
         text, shape = random_loop(rng, kind)
         print(f"seed {seed}\n{text}")
         made = model(text)
-        sessions = in_all_ways(made, monkeypatch)
+        sessions = in_all_ways(made, monkeypatch, strict=True)  # without fma
         for trips in (3, 0, 1, 5):
             feeds = feeds_of(made, rng, shape, trips)
             with np.errstate(all="ignore"):
@@ -138,4 +138,4 @@ def test_random_loops(kind, monkeypatch):
             for way, got in results.items():
                 for x, y in zip(got, want, strict=True):
                     assert x.shape == y.shape, way
-                    np.testing.assert_allclose(x, y, rtol=1e-3, atol=1e-3, err_msg=str(way))
+                    np.testing.assert_array_equal(x, y, err_msg=str(way))

@@ -95,6 +95,10 @@ def ort_is_no_oracle(op, inputs, attributes):
     return op in ("MatMul", "MatMulInteger") and empty or op in ("Mod", "Div") and inputs[0].dtype.kind in "iu" and empty
 
 
+#: The last opset whose version of the op an oracle has. Later versions only take more dtypes.
+LAST_OF_ORACLES = {"MaxRoiPool": 21}
+
+
 def expected(model, op, feeds, inputs, attributes):
     """The oracle's results and its name."""
     if not ort_is_no_oracle(op, inputs, attributes):
@@ -164,7 +168,9 @@ def check(op, opset, dtype, rtol):
         shapes = [None if x is None else list(x.shape) for x in inputs]
         where = f"{op}-{opset} {dtype} {shapes} {attributes or ''} (seed {seed})"
         try:
-            want, oracle = expected(model, op, feeds, inputs, attributes)
+            older = min(opset, LAST_OF_ORACLES.get(op, opset))
+            asked = model if older == opset else build(op, older, inputs, attributes, outputs)
+            want, oracle = expected(asked, op, feeds, inputs, attributes)
         except Exception:
             continue
         compared += 1
@@ -195,8 +201,6 @@ ALL = [(op, opset) for op in OPS for opset in versions(op)]
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("op", "opset"), ALL, ids=[f"{op}-{opset}" for op, opset in ALL])
 def test_op(op, opset):
-    if op == "MaxRoiPool" and opset >= 22:
-        pytest.skip("no oracle has this version")
     dtypes, _, rtol = OPS[op]
     dtypes = [dtype for dtype in dtypes if takes(op, opset, dtype)]
     if opset != NEWEST:  # versions differ in their form, not in their arithmetic: two dtypes are enough for older ones

@@ -486,6 +486,53 @@ def test_zero_trips_of_a_scan_take_what_the_body_declares():
     same(s[0], np.zeros((0,), np.float32))
 
 
+IN_LOOPS = [  # loops whose stack, read by another loop without trips, declares another extent than its condition tells
+    """
+main (int64 m) => (bool[n, k] s) {
+  s = Loop (m, "") <body: graph = outer (int64 i, bool go) => (bool more, bool[2] item) {
+    item = Loop (m, go) <body: graph = inner (int64 j, bool on) => (bool same, bool row) {
+      row = Identity (on)
+      same = Identity (row)
+    }>
+    more = Identity (go)
+  }>
+}""",
+    """
+main (int64 m) => (bool[n, k] s) {
+  s = Loop (m, "") <body: graph = outer (int64 i, bool go) => (bool more, bool[18] item) {
+    item = Loop ("", go) <body: graph = inner (int64 j, bool on) => (bool less, bool row) {
+      row = Less (j, m)
+      less = Identity (row)
+    }>
+    more = Identity (go)
+  }>
+}""",
+]
+
+
+@pytest.mark.parametrize("text", IN_LOOPS, ids=["handed on", "computed"])
+def test_zero_trips_have_the_same_shape_in_the_exported_model(text):
+    made = model(text)
+    feeds = {"m": scalar(0)}
+    same(session(rondel.export(made)).run(None, feeds)[0], session(made).run(None, feeds)[0])
+
+
+def test_a_body_that_runs_has_a_true_condition():
+    """Whether the first condition is left out, a constant or from data: in the body it is true, so an inner loop with it makes all its trips."""
+    for first, feeds in (('""', {}), ("yes", {}), ("c", {"c": TRUE})):
+        text = f"""
+        main (int64 m, int64 k{", bool c" if feeds else ""}) => (bool[n, k] s) <bool yes = {{1}}> {{
+          s = Loop (m, {first}) <body: graph = outer (int64 i, bool go) => (bool more, item) {{
+            item = Loop (k, go) <body: graph = inner (int64 j, bool on) => (bool same, bool row) {{
+              row = Identity (on)
+              same = Identity (on)
+            }}>
+            more = Identity (go)
+          }}>
+        }}"""
+        same(session(text).run(None, {"m": scalar(2), "k": scalar(3), **feeds})[0], np.ones((2, 3), bool))
+
+
 def test_zero_trips_where_the_items_rank_grows():
     y, s = run(RANK_GROWS_WITH_ITEM, {"m": scalar(0), "x": f32(7)})
     same(y, f32(7))

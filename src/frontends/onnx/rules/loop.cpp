@@ -126,7 +126,8 @@ std::vector<ValueId> import_loop(Call& c) {
   importer.define(scope, body.inputs[1]->name(), as_declared(c, go, *body.inputs[1], region));
   std::vector<ValueId> results = importer.body(body.graph, scope, *body.binding.frame);
   results[0] = scalar_of(c, results[0], DType::boolean, "the body's condition", region);
-  if (!c.has(1) && !certainly_true(g, results[0], go)) {
+  const bool stays_true = certainly_true(g, results[0], go);
+  if (!c.has(1) && !stays_true) {
     if (honoured)
       importer.note(c.source,
                     "cond is left out; the body's condition stops the loop all the same, "
@@ -138,9 +139,12 @@ std::vector<ValueId> import_loop(Call& c) {
           "text says; ONNX Runtime stops on it, and onnxscript writes `for ... break` so: true "
           "as the initial condition, or loop_cond=\"honour\", stops on it, too");
   }
+  // A trip is made only if its condition is true, so the body may know that.
+  if ((parts.has_go || stays_true) && !g.value(go).uses.empty())
+    g.replace_uses(go, c.constant(Tensor::scalar<bool>(true)));
   // A condition that is always true is dropped, so that the number of items is known.
   const Tensor* begins = c.has(1) ? g.constant(c.in(1)) : nullptr;
-  if (begins != nullptr && is_true(*begins) && certainly_true(g, results[0], go)) {
+  if (begins != nullptr && is_true(*begins) && stays_true) {
     inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(parts.go_at()));
     parts.has_go = false;
   }

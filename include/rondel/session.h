@@ -132,8 +132,10 @@ class RONDEL_API Session {
   /// How each loop and `if` that has run was executed, by its node, for the latest shapes that it
   /// ran with: "natively, as a whole"; "as a whole, interpreted: " and the reason; or "step by
   /// step: " and the reason. A loop or `if` inside one that runs as a whole is not listed. Without
-  /// jit the map is empty.
-  std::map<std::string, std::string> how_it_ran() const;
+  /// jit the map is empty. `tiers`: a text tells also by which code the latest run was made, if
+  /// some trips came before the optimised code was ready: "natively, as a whole, at first by other
+  /// code: 50 trips interpreted, 150 trips by quick code".
+  std::map<std::string, std::string> how_it_ran(bool tiers = false) const;
 
   /// The graph as text, which src/ir/parser.cpp can parse. `imported`: as imported, else as
   /// compiled.

@@ -226,7 +226,7 @@ NB_MODULE(_rondel, m) {
       .def("outputs", &Session::outputs)
       .def("info", &Session::info)
       .def("ir_text", &Session::ir_text)
-      .def("how_it_ran", &Session::how_it_ran)
+      .def("how_it_ran", &Session::how_it_ran, nb::arg("tiers") = false)
       .def("run", &run, nb::arg("outputs"), nb::arg("feeds"), nb::arg("options").none());
 
   nb::class_<Stepper>(m, "Stepper")

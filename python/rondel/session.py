@@ -185,13 +185,17 @@ class InferenceSession:
             values[name] = arrays.to_value(x, f"input '{name}'", self._types[name])
         return values
 
-    def how_it_ran(self):
+    def how_it_ran(self, tiers=False):
         """How each loop and If ran last: a dict of node to text.
 
         The text is "natively, as a whole", or "step by step: " and the reason, or "as a whole, interpreted: " and the
         reason. A loop or If inside one that runs as a whole is not listed. With jit=False the dict is empty.
+
+        A session interprets what runs natively until quick code is there, a few milliseconds later, and runs that until
+        the optimised code is. tiers=True tells how many trips of the latest run each of them made: "natively, as a whole,
+        at first by other code: 50 trips interpreted, 150 trips by quick code".
         """
-        return self._session.how_it_ran()
+        return self._session.how_it_ran(tiers)
 
     def ir_text(self, imported=False):
         """The graph as text, as compiled or as imported."""

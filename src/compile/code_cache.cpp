@@ -45,7 +45,7 @@ void CodeCache::keep_locked(const Made& made, std::vector<Made>& dropped) {
 
 void CodeCache::after_fork_in_child() {
   for (const auto& [key, entry] : made_)
-    if (const Made made = entry.lock(); made && !made->native()) made->cancelled();
+    if (const Made made = entry.lock(); made && !made->settled()) made->cancelled();
   mutex_.unlock();
 }
 

@@ -257,7 +257,10 @@ class RegionCodeCache {
 
   std::optional<NativeSource::Answer> get(std::span<const Value> all) {
     Lookup found = find(all);
-    if (b_.log && !found.how.empty()) b_.log->set(b_.graph->node(node_).source, found.how);
+    if (b_.log && !found.how.empty()) {
+      const auto& code = found.answer ? found.answer->code : nullptr;
+      b_.log->set(b_.graph->node(node_).source, found.how, code ? code->last_run : nullptr);
+    }
     return found.answer;
   }
 

@@ -353,6 +353,7 @@ std::optional<NativeLoop::Outcome> NativeLoop::run(Frame& frame, const LoopStart
   const std::optional<std::int64_t> trips = run_trips(frame, start, stacks);
   for (ItemStack& s : stacks_) s.rows = Tensor();
   if (!trips) {
+    buffers_.code()->last_run->gave_up.store(true, std::memory_order_relaxed);
     release();
     return std::nullopt;
   }
@@ -371,17 +372,19 @@ std::optional<std::int64_t> NativeLoop::run_trips(Frame& frame, const LoopStart&
   const bool growing = std::ranges::any_of(
       stacks_, [&](const ItemStack& s) { return !stacks[s.stack].certain(); });
   const scalar::Executable& code = *buffers_.code()->code;
+  LastRun& last_run = *buffers_.code()->last_run;
+  last_run.begin();
   const auto begin = [&] { make_room(frame, extents_change() ? first_room(start, most) : 0); };
   if (sizes_change() && !lay_out(begin)) return std::nullopt;
   std::int64_t from = 0;
-  for (std::int64_t chunk = code.native() ? trips_of_first_chunk(stacks) : first_chunk;
+  for (std::int64_t chunk = code.settled() ? trips_of_first_chunk(stacks) : first_chunk;
        from < most && (!start.conditional || go_ != 0);
        chunk = chunk > most / 2 ? most : chunk * 2) {
     run.check_stop();
     if (extents_change() && from == room_ && !lay_out([&] { make_more_room(frame, most); }))
       return std::nullopt;
     if (!sizes_.empty() && from > 0 && !lay_out([&] { save_states(run); })) return std::nullopt;
-    const bool whole = code.native() && !growing;
+    const bool whole = code.settled() && !growing;
     std::int64_t to = whole || most - from <= chunk ? most : from + chunk;
     if (extents_change()) to = std::min(to, room_);
     for (ItemStack& s : stacks_) {
@@ -390,11 +393,15 @@ std::optional<std::int64_t> NativeLoop::run_trips(Frame& frame, const LoopStart&
     }
     params_.assign({from, to, start.certain ? *start.trips : 0, run.max_trips});
     params_.insert(params_.end(), sizes_.values().begin(), sizes_.values().end());
+    std::atomic<std::int64_t>& made = last_run.trips_by(code);
     const auto needed = buffers_.run(run, params_);
     bool given = true;
-    if (!needed) from = stopped_;
-    else if (!lay_out([&] { given = give_size(frame, *needed, stacks, from); }) || !given)
+    if (!needed) {
+      made.fetch_add(stopped_ - from, std::memory_order_relaxed);
+      from = stopped_;
+    } else if (!lay_out([&] { given = give_size(frame, *needed, stacks, from); }) || !given) {
       return std::nullopt;
+    }
   }
   return from;
 }
@@ -456,6 +463,9 @@ void NativeIf::run(Frame& frame) {
   for (const Result& out : results_)
     buffers_.point_at(out.binding, frame.fresh_output(out.slot, out.type));
   const std::int64_t params[] = {0, 0, 0, run.max_trips};
+  LastRun& last_run = *buffers_.code()->last_run;
+  last_run.begin();
+  last_run.trips_by(*buffers_.code()->code).store(1, std::memory_order_relaxed);
   buffers_.run(run, params);
   buffers_.drop_large_memory();
 }

@@ -3,6 +3,7 @@
 #include "runtime/plan.h"
 #include "scalar/loop_binding.h"
 
+#include <atomic>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -43,6 +44,21 @@ class RegionTypes : public ClassTypes {
                                   std::span<const std::int64_t> room, OutputTypes&) const = 0;
 };
 
+/// How a region ran last: trips (of an `if`: 1) by the code that made them. Thread-safe.
+struct LastRun {
+  std::atomic<std::int64_t> interpreted{0}, quick{0}, best{0};
+  std::atomic<bool> gave_up{false};  ///< it was run again, step by step
+
+  void begin() {
+    for (auto* trips : {&interpreted, &quick, &best}) trips->store(0, std::memory_order_relaxed);
+    gave_up.store(false, std::memory_order_relaxed);
+  }
+  /// The trips by the code that runs now.
+  std::atomic<std::int64_t>& trips_by(const scalar::Executable& code) {
+    return code.settled() ? best : code.native() ? quick : interpreted;
+  }
+};
+
 /// A whole loop or `if` as one program for a shape class of inputs, and the binding of each buffer
 /// of the program.
 struct RegionCode {
@@ -66,6 +82,7 @@ struct RegionCode {
   /// perhaps followed by more. Only the types of states, temporaries, items and results are used.
   std::shared_ptr<const RegionTypes> types;
   std::vector<std::size_t> value_inputs;  ///< inputs whose values are a part of the class
+  std::shared_ptr<LastRun> last_run = std::make_shared<LastRun>();
 };
 
 /// The buffers of a `RegionCode`: the address of each, and the memory of those that exist only

@@ -337,7 +337,9 @@ std::vector<Value> Session::run_in_order(std::span<const Value> inputs, const Ru
 
 bool Session::draws() const { return impl_->plan.seed >= 0; }
 
-std::map<std::string, std::string> Session::how_it_ran() const { return impl_->log->all(); }
+std::map<std::string, std::string> Session::how_it_ran(bool tiers) const {
+  return impl_->log->all(tiers);
+}
 
 std::string Session::ir_text(bool imported) const {
   return ir::to_text(imported ? impl_->graph : *impl_->compiled);

@@ -1,6 +1,7 @@
 #include "compile/tiered_compiler.h"
 
 #include "compile/code_cache.h"
+#include "compile/tiered_executable.h"
 #include "scalar/builder.h"
 #include "scalar/run.h"
 
@@ -98,6 +99,53 @@ std::shared_ptr<const scalar::Program> long_program() {
   return b.finish();
 }
 
+TEST(TieredCompiler, quick_code_comes_before_optimised_code) {
+  SharedCode code(SharedCode::Tier::optimised);
+  const auto program = TieredCompiler(Execution::tiered, code).make(long_program());
+  const std::vector<float> elements(64, 1.0F);
+  const float interpreted = run(*program, elements).y.data_as<float>()[0];
+  for (int waited = 0; waited < 20'000 && !program->native(); ++waited) {
+    run(*program, elements);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  ASSERT_TRUE(program->native());
+  EXPECT_FALSE(program->settled()) << "LLVM needs a second or more for the optimised code";
+  EXPECT_EQ(run(*program, elements).y.data_as<float>()[0], interpreted);
+}
+
+TEST(TieredExecutable, each_tier_replaces_the_one_before) {
+  using Tier = TieredExecutable::Tier;
+  TieredExecutable code(adding("p", 1), Tier::optimised);
+  std::vector<Tier> wanted;
+  code.on_hot = [&](Tier t) { wanted.push_back(t); };
+  const auto run_until_wanted = [&](std::size_t count) {
+    while (wanted.size() < count) run(code);
+  };
+  run_until_wanted(1);
+  EXPECT_EQ(wanted.back(), Tier::quick);
+  EXPECT_TRUE(!code.native() && !code.settled());
+  code.replace(Tier::quick, scalar::interpret(adding("p", 2)));
+  EXPECT_TRUE(code.native() && !code.settled());
+  EXPECT_EQ(run(code).y.data_as<float>()[0], 2);
+  run_until_wanted(2);
+  EXPECT_EQ(wanted.back(), Tier::optimised);
+  code.replace(Tier::optimised, scalar::interpret(adding("p", 3)));
+  EXPECT_TRUE(code.native() && code.settled());
+  EXPECT_EQ(run(code).y.data_as<float>()[0], 3);
+  code.replace(Tier::quick, scalar::interpret(adding("p", 4)));
+  EXPECT_EQ(run(code).y.data_as<float>()[0], 3) << "quick code that comes late is not used";
+}
+
+TEST(TieredExecutable, a_program_that_was_cancelled_is_wanted_again) {
+  using Tier = TieredExecutable::Tier;
+  TieredExecutable code(adding("p", 1), Tier::optimised);
+  std::size_t wanted = 0;
+  code.on_hot = [&](Tier t) { wanted += t == Tier::optimised; };
+  while (wanted < 1) run(code);
+  code.cancelled();
+  while (wanted < 2) run(code);
+}
+
 TEST(TieredCompiler, one_that_goes_does_not_wait_for_what_is_being_compiled) {
   auto code = std::make_unique<SharedCode>(SharedCode::Tier::optimised);
   const auto program = TieredCompiler(Execution::tiered, *code).make(long_program());
@@ -107,7 +155,7 @@ TEST(TieredCompiler, one_that_goes_does_not_wait_for_what_is_being_compiled) {
   do run(*program, elements);
   while (std::chrono::steady_clock::now() - first < std::chrono::milliseconds(20));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  ASSERT_FALSE(program->native());
+  ASSERT_FALSE(program->settled());
   const auto begin = std::chrono::steady_clock::now();
   code.reset();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(100));

@@ -126,6 +126,7 @@ def test_memory_that_does_not_suffice_is_an_error(monkeypatch):
     want = session.run(None, feeds)
     with pytest.raises(rondel.LimitExceeded):
         session.run(None, feeds_of(rng, 40, [1] * 40))
+    assert session.how_it_ran()["node 'last' (Loop)"].startswith("step by step: memory did not suffice")
     for got, expected in zip(session.run(None, feeds), want, strict=True):
         np.testing.assert_array_equal(got, expected)
 

@@ -1,6 +1,8 @@
 """Loops that contain loops and ifs, each compiled to one native function: results and errors."""
 
 import importlib.util
+import re
+import time
 
 import numpy as np
 import pytest
@@ -541,3 +543,29 @@ def test_a_deadline_ends_an_inner_loop_that_never_ends(monkeypatch):
         limits.deadline = 0.05
         with pytest.raises(rondel.DeadlineExceeded):
             session(endless).run(None, {"x": scalar(7, np.int64)}, limits)
+
+
+COUNTING = """
+count (int64 n, float[k] x) => (float[k] y) <bool yes = {1}> {
+  y = Loop (n, yes, x) <body = trip (int64 i, bool go, float[k] a) => (bool on, float[k] b) {
+    b = Add (a, x)
+    on = Identity (go)
+  }>
+}"""
+
+
+def test_how_it_ran_tells_the_tiers(monkeypatch):
+    """A session begins interpreted; optimised code comes in the background. The trips that are told are those of the run."""
+    feeds = {"n": scalar(200), "x": np.ones(1000, np.float32)}
+    monkeypatch.setenv("RONDEL_JIT", "1")
+    ours = session(COUNTING.replace("count", f"count_{np.random.default_rng().integers(10**9)}"))
+    name = "node 'y' (Loop)"
+    ours.run(None, feeds)
+    first = ours.how_it_ran(tiers=True)[name]
+    assert ours.how_it_ran()[name] == "natively, as a whole"
+    assert first.startswith("natively, as a whole, at first by other code: ") and "interpreted" in first
+    assert sum(int(n) for n in re.findall(r"(\d+) trips?", first)) == 200
+    end = time.monotonic() + 60
+    while ours.how_it_ran(tiers=True)[name] != "natively, as a whole" and time.monotonic() < end:
+        ours.run(None, feeds)
+    assert ours.how_it_ran(tiers=True)[name] == "natively, as a whole"

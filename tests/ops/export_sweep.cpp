@@ -146,16 +146,19 @@ void check_other_forms(const OpCase& c, const std::vector<Value>& want) {
 /// test_learned_models.py (with export) and op_cases.py.
 constexpr std::string_view ops_without_line =
     " assertion bernoulli class_probabilities col2im concat_from_sequence constant conv_transpose "
+    "deform_conv "
     "global_average_pool global_lp_pool global_max_pool "
-    "gradient grid_sample group_normalization if lone_in_sequence loop multinomial optional "
+    "gradient grid_sample group_normalization if image_decoder lone_in_sequence loop multinomial "
+    "optional "
     "optional_get_element "
     "optional_has_element q_linear_conv q_linear_mat_mul "
     "random_normal random_normal_like random_uniform random_uniform_like resize "
     "sequence_at "
     "sequence_construct sequence_empty sequence_erase sequence_insert sequence_length "
     "split_to_sequence category_mapper feature_vectorizer key_position label_encoder "
-    "linear_classifier linear_regressor mel_weight_matrix string_concat string_normalizer "
-    "string_split svm_classifier svm_regressor text_position tree_ensemble "
+    "linear_classifier linear_regressor mel_weight_matrix regex_full_match string_concat "
+    "string_normalizer string_split svm_classifier svm_regressor text_position "
+    "tf_idf_vectorizer tree_ensemble "
     "tree_ensemble_classifier tree_ensemble_regressor tree_scores ";
 
 std::set<std::string>& ops_seen() {

@@ -729,6 +729,40 @@ def max_roi_pool(rng, dtype, opset):
         yield [x, rois], {"pooled_shape": [2, 3], "spatial_scale": scale}, 1
 
 
+def deform_conv(rng, dtype, opset):
+    for groups, offset_groups, stride, dilation, pad in ((1, 1, 1, 1, 0), (2, 1, 2, 1, 1), (1, 2, 1, 2, 1), (2, 2, 2, 1, 0)):
+        x, w = (rng.uniform(0.5, 1.5, shape).astype(dtype_of(dtype)) for shape in ((2, 4, 7, 6), (6, 4 // groups, 3, 2)))
+        high, wide = ((e + 2 * pad - dilation * (k - 1) - 1) // stride + 1 for e, k in ((7, 3), (6, 2)))
+        offset = rng.uniform(-2, 2, (2, offset_groups * 12, high, wide)).astype(dtype_of(dtype))
+        mask = rng.uniform(0, 1, (2, offset_groups * 6, high, wide)).astype(dtype_of(dtype))
+        bias = draw(rng, dtype, (6,), special=False)
+        attributes = {"group": groups, "offset_group": offset_groups, "strides": [stride] * 2, "dilations": [dilation] * 2, "pads": [pad] * 4}
+        for inputs in ([x, w, offset], [x, w, offset, bias], [x, w, offset, bias, mask], [x, w, offset, None, mask]):
+            yield inputs, attributes, 1
+
+
+def tf_idf_vectorizer(rng, dtype, opset):
+    words = np.array(["a", "b", "c", "d"], object)
+    pool = [0, 1, 2, 0, 1, 1, 2, 2, 0, 0, 1, 2]  # 3 unigrams, 3 bigrams, 1 trigram
+    of_pool = {"pool_strings": [str(words[k]) for k in pool]} if dtype == "string" else {"pool_int64s": pool}
+    counted = {"ngram_counts": [0, 3, 9], "ngram_indexes": [0, 2, 1, 5, 4, 3, 3], **of_pool}
+    for shape in ((12,), (3, 9), (2, 1)):
+        tokens = rng.integers(0, 4, shape)
+        x = words[tokens] if dtype == "string" else tokens.astype(dtype_of(dtype))
+        for mode in ("TF", "IDF", "TFIDF"):
+            for shortest, longest, skipped in ((1, 1, 0), (1, 2, 0), (2, 2, 3), (1, 3, 1), (3, 3, 5)):
+                lengths = {"min_gram_length": shortest, "max_gram_length": longest, "max_skip_count": skipped, "mode": mode}
+                for weights in ({}, {"weights": [0.5, 1.0, 2.0, 0.25, 3.0, 1.5, 4.0]}) if mode != "TF" else ({},):
+                    yield [x], {**counted, **lengths, **weights}, 1
+
+
+def regex_full_match(rng, dtype, opset):
+    words = np.array(["", "a", "ab", "abab", "AB", "a.b", "x@y.org", "é", "12"], object)
+    for pattern in (r"(ab)*", r"[a-z]+", r"(?i)ab", r".", r"\w+@\w+\.(org|com)", r"\d{2}", ""):
+        for shape in ((9,), (2, 3), ()):
+            yield [np.array(words[rng.integers(0, len(words), shape)], object).reshape(shape)], {"pattern": pattern}, 1
+
+
 def string_concat(rng, dtype, opset):
     for a, b in PAIRS:
         yield [draw(rng, dtype, a), draw(rng, dtype, b)], {}, 1
@@ -851,6 +885,9 @@ OPS = {
     "MelWeightMatrix": (["int64"], mel_weight_matrix, 1e-5),
     "RoiAlign": (["float32", "float64"], roi_align, 1e-4),
     "MaxRoiPool": (["float32"], max_roi_pool, 0),
+    "RegexFullMatch": (["string"], regex_full_match, 0),
+    "TfIdfVectorizer": (["int32", "int64", "string"], tf_idf_vectorizer, 0),
+    "DeformConv": (["float32", "float64"], deform_conv, 1e-4),
     "StringConcat": (["string"], string_concat, 0),
     "StringSplit": (["string"], string_split, 0),
     "StringNormalizer": (["string"], string_normalizer, 0),

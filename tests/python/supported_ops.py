@@ -17,7 +17,7 @@ QUANTIZATION = "QuantizeLinear DequantizeLinear"
 
 RANDOM = "RandomUniform RandomUniformLike RandomNormal RandomNormalLike Bernoulli Multinomial"
 
-PRODUCTS = "MatMul Gemm Conv ConvTranspose LSTM MatMulInteger ConvInteger QLinearMatMul QLinearConv Det LRN GlobalLpPool MaxUnpool Col2Im LpPool RoiAlign MaxRoiPool"
+PRODUCTS = "MatMul Gemm Conv ConvTranspose LSTM MatMulInteger ConvInteger QLinearMatMul QLinearConv Det LRN GlobalLpPool MaxUnpool Col2Im LpPool RoiAlign MaxRoiPool DeformConv"
 
 MOVEMENT = """
     Shape Size Reshape Squeeze Unsqueeze Flatten Transpose Concat Split Slice Gather Expand Tile Pad Trilu
@@ -25,9 +25,9 @@ MOVEMENT = """
     Resize Upsample GridSample NonMaxSuppression
 """
 
-SIGNAL = "DFT STFT MelWeightMatrix"
+SIGNAL = "DFT STFT MelWeightMatrix ImageDecoder"
 
-TEXT = "StringConcat StringSplit StringNormalizer"
+TEXT = "StringConcat StringSplit StringNormalizer RegexFullMatch TfIdfVectorizer"
 
 SEQUENCES = """
     SequenceConstruct SequenceEmpty SequenceInsert SequenceErase SequenceAt SequenceLength

@@ -1,8 +1,9 @@
 """`rondel check`: will this model run?"""
 
 import rondel
+from rondel.texts import render
 
-from .table import add_model_options, coloured, render, session_options
+from .table import add_model_options, coloured, session_options
 
 _COLOUR = {"error": "31", "warning": "33", "note": "2"}
 

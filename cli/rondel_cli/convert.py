@@ -4,8 +4,9 @@ import argparse
 import pathlib
 
 import rondel
+from rondel.texts import render
 
-from .table import add_model_options, render, session_options
+from .table import add_model_options, session_options
 
 
 def add_to(commands):

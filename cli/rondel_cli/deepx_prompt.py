@@ -6,8 +6,9 @@ import sys
 
 import rondel
 from rondel import deepx
+from rondel.texts import render
 
-from .table import coloured, render
+from .table import coloured
 
 _WORDS = {
     "help": "help [INSTRUCTION ...]: what there is, or what instructions do",

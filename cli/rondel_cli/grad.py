@@ -4,9 +4,10 @@ import argparse
 import pathlib
 
 import rondel
+from rondel.texts import render
 
 from .files import write_all
-from .table import add_model_options, render, session_options
+from .table import add_model_options, session_options
 
 
 def add_to(commands):

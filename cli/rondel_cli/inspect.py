@@ -4,9 +4,10 @@ import argparse
 import sys
 
 import rondel
+from rondel.texts import finding_text, render, report_text
 
 from .feeds import add_input_option, read_feeds
-from .table import add_model_options, coloured, port_text, render, session_options
+from .table import add_model_options, coloured, session_options
 
 
 def add_to(commands):
@@ -38,24 +39,15 @@ def act(options):
     if options.passes or options.after is not None:
         return _print_passes(options)
     report = rondel.inspect(options.model, session_options(options))
-    _section("inputs", [port_text(p) for p in report.inputs])
-    _section("outputs", [port_text(p) for p in report.outputs])
-    _section("opsets", [f"{domain} {version}" for domain, version in sorted(report.opsets.items())])
-    print("\nops")
-    rows = sorted(report.op_counts.items(), key=lambda item: (-item[1], item[0]))
-    print(_indent(render(("op", "count"), rows, right=("count",))))
     ran = _how_it_ran(options) if report.runs and options.input else {}
     for part in report.loops + report.branches:
         part["execution"] = ran.get(part["name"], "as part of the loop or If around it, or not reached" if ran else part["execution"])
-    for loop in report.loops:
-        _print_loop(loop)
-    for branch in report.branches:
-        _print_branch(branch)
+    print(report_text(report))
     if report.runs:
         return 0
     sys.stdout.flush()
-    for level, where, message in report.findings:
-        print(f"{level}: {where}: {message}" if where else f"{level}: {message}", file=sys.stderr)
+    for finding in report.findings:
+        print(finding_text(finding), file=sys.stderr)
     return 3
 
 
@@ -98,27 +90,3 @@ def _print_remarks(runs):
         for name, said in of_pass.items():
             for done, text in said:
                 print(f"  {name:{width}}  {text if done else coloured(text, 2)}")
-
-
-def _print_loop(loop):
-    print(f"\nloop {loop['name']} (depth {loop['depth']}), ended by {loop['bound']}")
-    for part in ("states", "scans", "stacks"):
-        for item in loop[part]:
-            print(f"  {part[:-1]:6} {item}")
-    if loop["execution"]:
-        print(f"  runs   {loop['execution']}")
-
-
-def _print_branch(branch):
-    print(f"\nif {branch['name']} (depth {branch['depth']})")
-    print(f"  runs   {branch['execution']}")
-
-
-def _section(title, lines):
-    print(f"{title}")
-    for line in lines or ["none"]:
-        print(f"  {line}")
-
-
-def _indent(text):
-    return "\n".join("  " + line for line in text.splitlines())

@@ -9,11 +9,11 @@ import numpy as np
 
 import rondel
 import rondel.mdf
+from rondel.texts import render
 
 from .feeds import UsageError
 from .files import write_all
 from .run import count
-from .table import render
 
 _MOST_CURVES = 40
 

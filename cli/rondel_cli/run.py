@@ -9,10 +9,11 @@ from functools import partial
 import numpy as np
 
 import rondel
+from rondel.texts import render
 
 from .feeds import add_input_option, read_feeds
 from .files import write_all
-from .table import add_model_options, render, session_options
+from .table import add_model_options, session_options
 
 
 def add_to(commands):

@@ -1,22 +1,7 @@
-"""Aligned tables, colours on a terminal, and the options that all commands share."""
+"""Colours on a terminal, and the options that all commands share."""
 
 import os
 import sys
-
-
-def render(header, rows, right=()):
-    """Rows of strings under a header; columns named in `right` are set flush right."""
-    table = [list(header)] + [[str(cell) for cell in row] for row in rows]
-    widths = [max(len(row[c]) for row in table) for c in range(len(header))]
-    lines = []
-    for row in table:
-        cells = [
-            cell.rjust(width) if name in right else cell.ljust(width)
-            for cell, width, name in zip(row, widths, header)
-        ]
-        lines.append("  ".join(cells).rstrip())
-    lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join(lines)
 
 
 def coloured(text, code, stream=None):
@@ -24,12 +9,6 @@ def coloured(text, code, stream=None):
     if not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     return f"\033[{code}m{text}\033[0m"
-
-
-def port_text(port):
-    """'x: tensor(float)[N, 3]'"""
-    shape = "" if port.shape is None else "[" + ", ".join("?" if e is None else str(e) for e in port.shape) + "]"
-    return f"{port.name}: {port.type or '(no type declared)'}{shape if port.type else ''}"
 
 
 def add_model_options(parser):

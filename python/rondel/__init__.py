@@ -5,8 +5,14 @@
 >>> session.run(None, {"x": x})                       # doctest: +SKIP
 """
 
-from . import deepx, train
-from ._rondel import version as _version
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from . import capi, deepx, train
+from . import not_here as _not_here
+from .binding import IOBinding
+from .capi.handles import SessionIOBinding
+from .device import OrtDevice, OrtDeviceVendorId
+from .enumerations import ExecutionMode, ExecutionOrder, GraphOptimizationLevel
 from .errors import (
     CallerError,
     Cancelled,
@@ -20,16 +26,35 @@ from .errors import (
 from .exporting import ExportReport, export
 from .gradients import grad, jvp, value_and_grad
 from .inspection import inspect, trace_passes
-from .options import ExecutionMode, GraphOptimizationLevel, RunOptions, SessionOptions
+from .logs import set_default_logger_callback, set_default_logger_severity, set_default_logger_verbosity
+from .metadata import ModelMetadata, NodeArg
+from .missing_names import missing as _missing
+from .options import RunOptions, SessionOptions, set_seed
+from .ort_value import OrtValue, copy_tensors
+from .providers import get_all_providers, get_available_providers
+from .runtime import disable_telemetry_events, enable_telemetry_events, get_build_info, get_device, get_version_string
 from .session import InferenceSession
+from .sparse import OrtSparseFormat, SparseTensor
+
+if _TYPE_CHECKING:
+    from . import backend, functions, mdf, network, torch
+
+_LAZY = ("backend", "functions", "mdf", "network", "torch")  # modules that are loaded when they are first used
 
 
-def get_available_providers():
-    """The names of the execution providers: only the CPU."""
-    return ["CPUExecutionProvider"]
+def __getattr__(name: str) -> object:
+    if name in _LAZY:
+        import importlib
+
+        return importlib.import_module(f".{name}", __name__)
+    raise _missing(__name__, _not_here.MODULE, name)
 
 
-__version__ = _version()
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})
+
+
+__version__ = get_version_string()
 __all__ = [
     "CallerError",
     "Cancelled",
@@ -37,20 +62,41 @@ __all__ = [
     "Error",
     "ExportReport",
     "ExecutionMode",
+    "ExecutionOrder",
     "GraphOptimizationLevel",
+    "IOBinding",
     "InferenceSession",
     "InternalError",
     "LimitExceeded",
+    "ModelMetadata",
     "ModelWarning",
+    "NodeArg",
+    "OrtDevice",
+    "OrtDeviceVendorId",
+    "OrtSparseFormat",
+    "OrtValue",
     "RunOptions",
+    "SessionIOBinding",
     "SessionOptions",
+    "SparseTensor",
     "UnsupportedError",
+    "copy_tensors",
     "deepx",
+    "disable_telemetry_events",
+    "enable_telemetry_events",
     "export",
+    "get_all_providers",
     "get_available_providers",
+    "get_build_info",
+    "get_device",
+    "get_version_string",
     "grad",
     "inspect",
     "jvp",
+    "set_default_logger_callback",
+    "set_default_logger_severity",
+    "set_default_logger_verbosity",
+    "set_seed",
     "trace_passes",
     "train",
     "value_and_grad",

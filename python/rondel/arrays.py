@@ -62,6 +62,32 @@ def element_name(onnx_type: str) -> str:
     return inner.replace("uint", "u").replace("int", "i")
 
 
+_TO_ONNX_NAME = {ours: theirs for theirs, ours in ONNX_NAME.items()}
+
+
+def onnx_name(dtype: str) -> str:
+    """ONNX's name of a Rondel dtype: 'f32' -> 'float', 'u8' -> 'uint8'."""
+    return _TO_ONNX_NAME.get(dtype) or dtype.replace("i", "int").replace("u", "uint")
+
+
+#: The dtypes in the order of TensorProto.DataType, which numbers them from 1.
+_BY_NUMBER = (
+    "f32 u8 i8 u16 i16 i32 i64 str bool f16 f64 u32 u64 c64 c128 bf16 f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz u4 i4 f4e2m1 f8e8m0 u2 i2"
+).split()
+
+
+def onnx_number(dtype: str) -> int:
+    """The number of a Rondel dtype in TensorProto.DataType."""
+    return _BY_NUMBER.index(dtype) + 1
+
+
+def dtype_of_number(number: int) -> str:
+    """The Rondel dtype of a number of TensorProto.DataType."""
+    if not 0 < number <= len(_BY_NUMBER):
+        raise CallerError(f"there is no element type {number}; expected a number of onnx.TensorProto.DataType")
+    return _BY_NUMBER[number - 1]
+
+
 def _inner(onnx_type):
     return onnx_type[onnx_type.rfind("(") + 1 :].rstrip(")")
 

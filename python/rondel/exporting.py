@@ -2,8 +2,11 @@
 
 from . import _rondel
 from .errors import CallerError
-from .options import SessionOptions, boolean, integer, path_text
-from .session import InferenceSession, issue_warnings, model_source
+from .models import issue_warnings, model_source
+from .option_checks import boolean, integer, path_text
+from .options import SessionOptions
+from .rewriting import as_options_ask
+from .session import InferenceSession
 
 
 class ExportReport:
@@ -40,13 +43,14 @@ def export(model, path=None, *, opset=None, external_data=False, compiled=False,
     options.external_data = _argument("external_data", external_data, "True or False", boolean)
     options.compiled = _argument("compiled", compiled, "True or False", boolean)
     options.assertions = _argument("assertions", assertions, "True or False", boolean)
-    if sess_options is not None:
-        if not isinstance(sess_options, SessionOptions):
-            raise CallerError(f"export: sess_options is {sess_options!r}; expected rondel.SessionOptions")
-        options.reading = sess_options
+    if sess_options is not None and not isinstance(sess_options, SessionOptions):
+        raise CallerError(f"export: sess_options is {sess_options!r}; expected rondel.SessionOptions")
     if hasattr(model, "build_session"):
         model = model.build_session()
-    source = model._session if isinstance(model, InferenceSession) else model_source(model)
+    if isinstance(model, InferenceSession):
+        source = model._session
+    else:
+        source, options.reading = as_options_ask(model_source(model), sess_options or SessionOptions())
     if path is None:
         made, _, found = _rondel.export_bytes(source, options)
     else:

@@ -4,8 +4,10 @@ import numpy as np
 
 from . import _rondel
 from .errors import CallerError
+from .models import issue_warnings, model_source
 from .options import SessionOptions
-from .session import InferenceSession, issue_warnings, model_source
+from .rewriting import as_options_ask
+from .session import InferenceSession
 
 
 def grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), checkpoint="none", prefix="grad_", sess_options=None):
@@ -75,7 +77,7 @@ def jvp(model, wrt, outputs=None, *, stop_gradient=(), prefix="tangent_", sess_o
 
     options = _rondel.TangentOptions()
     _fill(options, "jvp", wrt, outputs, stop_gradient, prefix, sess_options)
-    return onnx.load_model_from_string(_written(_rondel.jvp_bytes, model, options, stacklevel=4))
+    return onnx.load_model_from_string(_written(_rondel.jvp_bytes, model, options, sess_options, stacklevel=4))
 
 
 def grad_bytes(
@@ -89,7 +91,7 @@ def grad_bytes(
     if not (isinstance(checkpoint, str) or is_count):
         raise CallerError(f"grad: checkpoint is {checkpoint!r}; expected 'none', 'sqrt', or a number of trips")
     options.checkpoint = str(checkpoint)
-    return _written(_rondel.grad_bytes, model, options, stacklevel=stacklevel + 1)
+    return _written(_rondel.grad_bytes, model, options, sess_options, stacklevel=stacklevel + 1)
 
 
 def _fill(options, function, wrt, outputs, stop_gradient, prefix, sess_options):
@@ -100,19 +102,19 @@ def _fill(options, function, wrt, outputs, stop_gradient, prefix, sess_options):
     if not isinstance(prefix, str):
         raise CallerError(f"{function}: prefix is {prefix!r}; expected a str")
     options.prefix = prefix
-    if sess_options is None:
-        return
-    if not isinstance(sess_options, SessionOptions):
+    if sess_options is not None and not isinstance(sess_options, SessionOptions):
         raise CallerError(f"{function}: sess_options is {sess_options!r}; expected rondel.SessionOptions")
-    writing = options.writing
-    writing.reading = sess_options
-    options.writing = writing
 
 
-def _written(differentiate, model, options, stacklevel):
+def _written(differentiate, model, options, sess_options, stacklevel):
     if hasattr(model, "build_session"):
         model = model.build_session()
-    source = model._session if isinstance(model, InferenceSession) else model_source(model)
+    if isinstance(model, InferenceSession):
+        source = model._session
+    else:
+        writing = options.writing
+        source, writing.reading = as_options_ask(model_source(model), sess_options or SessionOptions())
+        options.writing = writing
     data, found = differentiate(source, options)
     issue_warnings(found, stacklevel=stacklevel)
     return data

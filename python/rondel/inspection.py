@@ -1,11 +1,16 @@
 """The contents of a model, and whether it will run, found without running it."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 from . import _rondel
 from .errors import CallerError
+from .metadata import NodeArg
+from .models import Model, model_source
 from .options import SessionOptions, checked_options
-from .session import Port, model_source
+from .rewriting import as_options_ask
+from .texts import finding_text, report_html, report_text
 
 
 class Report:
@@ -19,15 +24,33 @@ class Report:
     findings: (level, where, message); level is "error", "warning" or "note". runs: True if no finding is an error.
     """
 
+    inputs: list[NodeArg]
+    outputs: list[NodeArg]
+    opsets: dict[str, int]
+    op_counts: dict[str, int]
+    loops: list[dict[str, Any]]
+    branches: list[dict[str, Any]]
+    findings: list[tuple[str, str, str]]
+    runs: bool
+
     def __init__(self, found):
-        self.inputs = [Port(p) for p in found["inputs"]]
-        self.outputs = [Port(p) for p in found["outputs"]]
+        self.inputs = [NodeArg(p) for p in found["inputs"]]
+        self.outputs = [NodeArg(p) for p in found["outputs"]]
         self.opsets = found["opsets"]
         self.op_counts = found["op_counts"]
         self.loops = found["loops"]
         self.branches = found["branches"]
         self.findings = found["findings"]
         self.runs = found["runs"]
+
+    def __str__(self) -> str:
+        """The report as `rondel inspect` prints it, and the findings."""
+        return "\n".join([report_text(self), *map(finding_text, self.findings)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return report_html(self)
 
 
 class PassRun(NamedTuple):
@@ -44,7 +67,7 @@ class PassRun(NamedTuple):
     remarks: list[tuple[str, bool, str]]  # (loop, whether it was done, what was done or why not), by loop
 
 
-def trace_passes(model, sess_options=None, after="") -> list[PassRun]:
+def trace_passes(model: Model, sess_options: SessionOptions | None = None, after: str = "") -> list[PassRun]:
     """Compiles a model's graph (path, bytes or ModelProto) and lists what each pass did, in order.
 
     after: a pass, by name or as "pipeline/name". Its runs have the text of the graph. A pass that does not exist is a
@@ -53,12 +76,13 @@ def trace_passes(model, sess_options=None, after="") -> list[PassRun]:
     if not isinstance(after, str):
         raise CallerError(f"after is {after!r}; expected the name of a pass")
     options = checked_options(sess_options, SessionOptions, "sess_options")
-    return [PassRun(*run) for run in _rondel.trace_passes(model_source(model), options, after)]
+    return [PassRun(*run) for run in _rondel.trace_passes(*as_options_ask(model_source(model), options), after)]
 
 
-def inspect(model, sess_options=None) -> Report:
+def inspect(model: Model, sess_options: SessionOptions | None = None) -> Report:
     """Reads a model (path, bytes or ModelProto) and reports its contents, without running it.
 
     A reason why the model will not run is a finding. Raises CallerError only if the source is not a model at all.
     """
-    return Report(_rondel.inspect(model_source(model), checked_options(sess_options, SessionOptions, "sess_options")))
+    options = checked_options(sess_options, SessionOptions, "sess_options")
+    return Report(_rondel.inspect(*as_options_ask(model_source(model), options)))

@@ -1,81 +1,37 @@
 """InferenceSession, with the interface of onnxruntime's."""
 
+from __future__ import annotations
+
+import difflib
 import os
-import warnings
-from collections.abc import Iterable, Mapping
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-from . import _rondel, arrays
-from .errors import CallerError, ModelWarning
-from .options import RunOptions, SessionOptions, checked_options, path_text
+from . import _rondel, arrays, logs, not_here
+from .binding import IOBinding
+from .capi.handles import SessionHandle
+from .device import OrtDevice
+from .errors import CallerError, Error
+from .metadata import ModelMetadata, NodeArg
+from .missing_names import ExplainsMissingNames, warn_once
+from .models import Model, issue_warnings, kind_of, model_source
+from .onnxruntime_errors import while_loading, while_running
+from .optimized_model import write_optimized
+from .options import RunOptions, SessionOptions, checked_options
+from .ort_value import ElementType, OrtValue, content_of
+from .profiling import Profile
+from .providers import ProviderOptions, Providers, check_providers, get_available_providers
+from .rewriting import as_options_ask
+from .sparse import SparseTensor
+from .texts import session_text, short_type
 
-_PROVIDERS = ["CPUExecutionProvider"]
+Feeds = Mapping[str, Any]
+"""What a run reads: a dict of the name of an input to an array, number, list (a sequence), OrtValue or None."""
 
-
-class Port:
-    """An input or output: its name, type ('tensor(float)') and shape (numbers, names, or None).
-
-    As in onnxruntime, a sequence has shape []. An optional has the shape of the tensor it may hold. A tensor of
-    unknown rank has shape None.
-    """
-
-    def __init__(self, info):
-        self.name = info.name
-        self.type = info.type
-        self.shape = [] if "seq(" in info.type else _shape(info.shape)
-
-    def __repr__(self):
-        return f"Port(name='{self.name}', type='{self.type}', shape={self.shape})"
-
-
-def _shape(extents):
-    if extents is None:
-        return None
-    return [int(e) if e.isdigit() else e or None for e in extents]
-
-
-class ModelMeta:
-    """The metadata of a model."""
-
-    def __init__(self, info):
-        for key in ("graph_name", "producer_name", "domain", "description", "graph_description",
-                    "version", "custom_metadata_map"):  # fmt: skip
-            setattr(self, key, getattr(info, key))
-
-
-def model_source(model):
-    """Converts a path, bytes or protobuf object to what the engine takes: a path or bytes."""
-    if isinstance(model, (bytes, bytearray, memoryview)):
-        return bytes(model)
-    try:
-        if isinstance(model, (str, os.PathLike)):
-            return path_text(model)
-        if hasattr(model, "SerializeToString") and not isinstance(model, type):
-            return model.SerializeToString()
-    except Exception as error:  # protobuf has exceptions of its own
-        raise CallerError(f"the model {model!r:.100} cannot be read: {error}") from error
-    raise CallerError(f"the model is a {_kind(model)}; expected a path, bytes or a ModelProto")
-
-
-def _kind(x):
-    return f"class ({x.__name__})" if isinstance(x, type) else type(x).__name__
-
-
-def issue_warnings(messages, stacklevel):
-    """Issues a ModelWarning for each message. stacklevel: as in warnings.warn."""
-    for text in messages:
-        warnings.warn(text, ModelWarning, stacklevel=stacklevel)
-
-
-def _check_providers(providers):
-    """Warns of each provider that does not exist."""
-    if isinstance(providers, str) or not isinstance(providers, Iterable):
-        raise CallerError(f"providers is {providers!r}; expected a list of names")
-    for provider in providers:
-        name = provider[0] if isinstance(provider, (tuple, list)) and provider else provider
-        if not isinstance(name, str):
-            raise CallerError(f"providers holds {provider!r}; expected names, or pairs of a name and options")
-        if name not in _PROVIDERS:
-            warnings.warn(f"there is no provider '{name}' here; the CPU runs the model", stacklevel=3)
+AsyncCallback = Callable[[list[Any], Any, str], Any]
+"""Called with the outputs, the user data, and the text of the error ('': none)."""
 
 
 def requested_names(output_names):
@@ -91,30 +47,55 @@ def requested_names(output_names):
     return names
 
 
-class InferenceSession:
+class InferenceSession(ExplainsMissingNames):
     """A compiled model. Many threads may run it at once.
 
     path_or_bytes: a path, bytes, or onnx.ModelProto.
     sess_options: rondel.SessionOptions, or None.
-    providers: names, or (name, options); a name other than "CPUExecutionProvider" warns. provider_options and other
-    keyword arguments of onnxruntime's are accepted and have no effect.
+    providers: names, or (name, options); provider_options: a dict for each name. There is only "CPUExecutionProvider", without
+    options; others warn. Of onnxruntime's keyword arguments, those without a meaning here warn.
 
     Warns (rondel.ModelWarning) where other runtimes interpret the model differently. Raises CallerError for an invalid
-    model or option, UnsupportedError for what this version does not run; the error names the node.
+    model or option, UnsupportedError for what this version does not run; the error names the node. Errors have onnxruntime's
+    names, too: they are NoSuchFile, InvalidProtobuf, InvalidGraph, InvalidArgument and NotImplemented of
+    `rondel.capi.onnxruntime_pybind11_state`, which derive from ours.
     """
 
-    def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **_):
-        if providers is not None:
-            _check_providers(providers)
+    _missing_names = not_here.SESSION
+    _profile: Profile | None = None
+
+    def __init__(
+        self,
+        path_or_bytes: Model,
+        sess_options: SessionOptions | None = None,
+        providers: Providers | None = None,
+        provider_options: Sequence[ProviderOptions] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        begin = time.monotonic_ns()
+        check_providers(providers, provider_options, refuse_unknown=False)
+        _check_keywords(kwargs)
         options = checked_options(sess_options, SessionOptions, "sess_options")
-        made, found = _rondel.make_session(model_source(path_or_bytes), options)
-        issue_warnings(found, stacklevel=3)
+        source = model_source(path_or_bytes)
+        with while_loading(source):
+            made, found = _rondel.make_session(*as_options_ask(source, options))
+        if logs.logs(logs.WARNING, options):
+            issue_warnings(found, stacklevel=3)
+        self._source = os.path.abspath(source) if isinstance(source, str) else source
         self._initialize(made, options)
+        if options.optimized_model_filepath:
+            write_optimized(made, options)
+        if options.enable_profiling:
+            self._profile = Profile(options.profile_file_prefix, self)
+            self._profile.add("model_loading_and_session_initialization", begin)
+        took = (time.monotonic_ns() - begin) / 1e6
+        logs.log(logs.INFORMATION, options, "session", f"{self._title()} was made in {took:.1f} ms")
 
     @classmethod
-    def of(cls, session, options):
+    def of(cls, session: Any, options: SessionOptions) -> InferenceSession:
         """An InferenceSession for an existing session of the engine, such as one built from a network."""
         made = cls.__new__(cls)
+        made._source = None
         made._initialize(session, options)
         return made
 
@@ -122,50 +103,148 @@ class InferenceSession:
         self._options = options
         self._session = session
         ports = self._session.inputs()
-        self._inputs = [Port(p) for p in ports if not p.has_default]
-        self._overridable = [Port(p) for p in ports if p.has_default]
-        self._outputs = [Port(p) for p in self._session.outputs()]
+        self._inputs = [NodeArg(p) for p in ports if not p.has_default]
+        self._overridable = [NodeArg(p) for p in ports if p.has_default]
+        self._outputs = [NodeArg(p) for p in self._session.outputs()]
         self._map_keys = {
             p.name: arrays.from_value(p.map_keys, f"the keys of '{p.name}'").tolist()
             for p in self._session.outputs()
             if p.map_keys is not None
         }
         self._types = {p.name: p.type for p in ports}
+        self._required = [p.name for p in self._inputs if not p.type.startswith("optional(")]
 
-    def get_inputs(self):
+    # ---- what the model says of itself ---------------------------------------------------------------------
+
+    def get_inputs(self) -> list[NodeArg]:
         return list(self._inputs)
 
-    def get_overridable_initializers(self):
+    def get_overridable_initializers(self) -> list[NodeArg]:
         """Optional inputs: an initializer is used when one is not fed."""
         return list(self._overridable)
 
-    def get_outputs(self):
+    def get_outputs(self) -> list[NodeArg]:
         return list(self._outputs)
 
-    def get_modelmeta(self):
-        return ModelMeta(self._session.info())
+    def get_modelmeta(self) -> ModelMetadata:
+        return ModelMetadata(self._session.info())
 
-    def get_providers(self):
-        return list(_PROVIDERS)
-
-    def get_session_options(self):
+    def get_session_options(self) -> SessionOptions:
         return self._options
 
-    def run(self, output_names, input_feed, run_options=None):
+    # ---- providers: always the CPU -------------------------------------------------------------------------
+
+    def get_providers(self) -> list[str]:
+        return get_available_providers()
+
+    def get_provider_options(self) -> dict[str, dict[str, str]]:
+        """The options of each provider: the CPU has none."""
+        return {name: {} for name in get_available_providers()}
+
+    def set_providers(self, providers: Providers | None = None, provider_options: Sequence[ProviderOptions] | None = None) -> None:
+        """Changes nothing: the CPU runs the model. Warns of providers that are not here, and refuses names that nobody has."""
+        check_providers(providers, provider_options, refuse_unknown=True)
+
+    def disable_fallback(self) -> None:
+        """Does nothing: there is no provider to fall back from."""
+
+    def enable_fallback(self) -> None:
+        """Has no effect: there is no other provider to fall back to."""
+        warn_once("InferenceSession.enable_fallback is ignored: there is no provider to fall back to")
+
+    # ---- runs ----------------------------------------------------------------------------------------------
+
+    def run(self, output_names: Iterable[str] | None, input_feed: Feeds, run_options: RunOptions | None = None) -> list[Any]:
         """Runs the model. Returns the named outputs (None: all) as arrays, lists for sequences, None for empty optionals,
         lists of dicts for the maps that ZipMap makes.
 
-        input_feed: dict of name to array, scalar, list (sequences) or None (optionals). Numbers and lists
+        input_feed: dict of name to array, scalar, list (sequences), OrtValue or None (optionals). Numbers and lists
         without a dtype get the dtype of the input. Raises CallerError for feeds that do not fit the model (the
         error names the input, what was given and what was expected) and for data that an op does not accept,
         LimitExceeded when a budget is used up, DeadlineExceeded and Cancelled as run_options say,
         UnsupportedError for an output that NumPy cannot hold.
         """
+        with while_running():
+            return self._finished(*self._prepared(output_names, input_feed, run_options))
+
+    def run_with_ort_values(
+        self, output_names: Iterable[str] | None, input_dict_ort_values: Mapping[str, OrtValue], run_options: RunOptions | None = None
+    ) -> list[OrtValue]:
+        """As `run`, for OrtValues, which are read in place; returns OrtValues."""
+        if isinstance(input_dict_ort_values, Mapping):
+            for name, value in input_dict_ort_values.items():
+                if not isinstance(value, OrtValue):
+                    raise CallerError(f"run_with_ort_values: input {name!r} is a {kind_of(value)}; expected an OrtValue; `run` takes arrays")
+        return self._run_to_values(output_names, input_dict_ort_values, run_options)
+
+    def _run_to_values(self, output_names, feeds, run_options):
+        wanted = requested_names(output_names)
+        types = {p.name: p.type for p in self._outputs}
+        names = wanted or list(types)
+        return [OrtValue(value, types[name]) for value, name in zip(self.run(wanted, feeds, run_options), names)]
+
+    def run_async(
+        self,
+        output_names: Iterable[str] | None,
+        input_feed: Feeds,
+        callback: AsyncCallback,
+        user_data: Any = None,
+        run_options: RunOptions | None = None,
+    ) -> None:
+        """As `run`, on a thread of its own: returns at once, and calls `callback(outputs, user_data, error)` when the run has ended.
+
+        The feeds are checked before it returns, and must not change before the callback. error: '' or the text of the error;
+        outputs is then []. Python waits for the thread when it ends.
+        """
+        if not callable(callback):
+            raise CallerError(f"callback is a {kind_of(callback)}; expected a function of the outputs, the user data and an error text")
+        with while_running():
+            prepared = self._prepared(output_names, input_feed, run_options)
+
+        def work():
+            try:
+                outputs, failure = self._finished(*prepared), ""
+            except Error as error:
+                outputs, failure = [], str(error) or type(error).__name__
+            callback(outputs, user_data, failure)
+
+        threading.Thread(target=work, name="rondel run_async").start()
+
+    def io_binding(self) -> IOBinding:
+        """Inputs and outputs that stay bound to memory between runs with `run_with_iobinding`."""
+        return IOBinding(self)
+
+    def run_with_iobinding(self, iobinding: IOBinding, run_options: RunOptions | None = None) -> None:
+        """Runs the model with bound inputs, and copies the results into the memory of bound outputs at the end of the run."""
+        if not isinstance(iobinding, IOBinding):
+            raise CallerError(f"iobinding is a {kind_of(iobinding)}; expected what session.io_binding() makes")
+        if iobinding._session is not self:
+            raise CallerError("IOBinding must be used with the session that created it.")
+        iobinding._run(run_options)
+
+    def create_ortvalue_from_shape_and_type(
+        self, shape: Sequence[int], element_type: ElementType, device_type: str | OrtDevice = "cpu", device_id: int = 0, vendor_id: int = -1
+    ) -> OrtValue:
+        """OrtValue.ortvalue_from_shape_and_type: there is one memory for all sessions."""
+        return OrtValue.ortvalue_from_shape_and_type(shape, element_type, device_type, device_id, vendor_id)
+
+    def _prepared(self, output_names, input_feed, run_options):
         wanted = requested_names(output_names)
         chosen = checked_options(run_options, RunOptions, "run_options")
-        results = self._session.run(wanted, self._values(input_feed), chosen)
+        if isinstance(input_feed, Mapping) and not all(name in input_feed for name in self._required):
+            raise CallerError(self._what_is_missing(input_feed))
+        return wanted, self._values(input_feed), chosen
+
+    def _finished(self, wanted, values, options):
+        begin = time.monotonic_ns()
+        results = self._session.run(wanted, values, options)
         names = wanted or [p.name for p in self._outputs]
-        return [self._result(r, name) for r, name in zip(results, names)]
+        found = [self._result(r, name) for r, name in zip(results, names)]
+        if self._profile is not None:
+            self._profile.add("model_run", begin, how_it_ran=self.how_it_ran())
+        if logs.logs(logs.VERBOSE, options):
+            logs.log(logs.VERBOSE, options, "run", f"a run took {(time.monotonic_ns() - begin) / 1e3:.0f} us")
+        return found
 
     def _result(self, value, name):
         made = arrays.from_value(value, f"output '{name}'")
@@ -174,7 +253,7 @@ class InferenceSession:
 
     def _values(self, input_feed):
         if not isinstance(input_feed, Mapping):
-            raise CallerError(f"input_feed is a {_kind(input_feed)}; expected a dict of input names to arrays")
+            raise CallerError(f"input_feed is a {kind_of(input_feed)}; expected a dict of input names to arrays")
         values = {}
         for name, x in input_feed.items():
             if not isinstance(name, str):
@@ -182,10 +261,20 @@ class InferenceSession:
             if name not in self._types:
                 known = ", ".join(f"'{n}'" for n in self._types) or "none"
                 raise CallerError(f"there is no input '{name}'; the inputs are {known}")
+            x = content_of(x)
+            if isinstance(x, SparseTensor):
+                raise CallerError(f"input '{name}' is a {x.data_type()}; expected {self._types[name]}; to_dense() makes one")
             values[name] = arrays.to_value(x, f"input '{name}'", self._types[name])
         return values
 
-    def how_it_ran(self, tiers=False):
+    def _what_is_missing(self, input_feed):
+        missing = [p for p in self._inputs if p.name in self._required and p.name not in input_feed]
+        expected = ", ".join(f"'{p.name}' is {short_type(p)}" for p in missing)
+        return f"Required inputs ({[p.name for p in missing]}) are missing from input feed ({list(input_feed)}). {expected}"
+
+    # ---- how it went ---------------------------------------------------------------------------------------
+
+    def how_it_ran(self, tiers: bool = False) -> dict[str, str]:
         """How each loop and If ran last: a dict of node to text.
 
         The text is "natively, as a whole", or "step by step: " and the reason, or "as a whole, interpreted: " and the
@@ -197,6 +286,67 @@ class InferenceSession:
         """
         return self._session.how_it_ran(tiers)
 
-    def ir_text(self, imported=False):
+    def ir_text(self, imported: bool = False) -> str:
         """The graph as text, as compiled or as imported."""
         return self._session.ir_text(imported)
+
+    def end_profiling(self) -> str:
+        """Writes the profile that SessionOptions.enable_profiling asked for, and returns the name of the file."""
+        path = None if self._profile is None else self._profile.finish()
+        if path is None:
+            why = "it has ended already" if self._profile else "set SessionOptions.enable_profiling = True before the session is made"
+            raise CallerError(f"end_profiling: there is no profile: {why}")
+        return path
+
+    def get_profiling_start_time_ns(self) -> int:
+        """When the profile began, as time.monotonic_ns() counts; 0 without a profile."""
+        return 0 if self._profile is None else self._profile.start_ns
+
+    # ---- copies and texts ----------------------------------------------------------------------------------
+
+    def __reduce__(self):
+        """Sessions are pickled as their model, which is read again: the absolute path of a file, or the bytes."""
+        if self._source is None:
+            raise CallerError("this session was built in code, without a model file; pickle rondel.export(session), or the network")
+        return type(self), (self._source, self._options)
+
+    def _title(self):
+        source = self._source
+        return f"InferenceSession({source!r})" if isinstance(source, str) else f"InferenceSession of '{self._session.info().graph_name}'"
+
+    @property
+    def _sess(self) -> SessionHandle:
+        """onnxruntime's inner session."""
+        return SessionHandle(self)
+
+    def __repr__(self) -> str:
+        return session_text(self._title(), self._inputs, self._outputs, self._loops())
+
+    def _loops(self):
+        """Each loop and how it runs, as far as that is known."""
+        ran = self.how_it_ran()
+        if self._source is None:
+            return ran
+        try:
+            report = _rondel.inspect(*as_options_ask(self._source, self._options))
+        except Error:  # the file is no longer there
+            return ran
+        return {loop["name"]: ran.get(loop["name"], loop["execution"]) for loop in report["loops"]}
+
+
+#: Keyword arguments of onnxruntime's sessions, the values that have their meaning here, and what to use instead.
+_KEYWORDS = {
+    "enable_fallback": ((0, 1), ""),
+    "read_config_from_model": ((0,), "set the options of the model in SessionOptions"),
+    "disabled_optimizers": ((), "SessionOptions.graph_optimization_level says which passes run"),
+}
+
+
+def _check_keywords(keywords):
+    for name, value in keywords.items():
+        if name not in _KEYWORDS:
+            near = difflib.get_close_matches(name, ["path_or_bytes", "sess_options", "providers", "provider_options", *_KEYWORDS], 1)
+            raise CallerError(f"InferenceSession has no argument '{name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
+        usual, way_out = _KEYWORDS[name]
+        if value and value not in usual:
+            warn_once(f"InferenceSession: {name}={value!r} is ignored: {way_out}")

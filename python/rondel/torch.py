@@ -5,8 +5,9 @@ import torch
 
 from .errors import CallerError
 from .gradients import grad_bytes, is_of_floats
+from .models import model_source
 from .options import RunOptions
-from .session import InferenceSession, model_source
+from .session import InferenceSession
 
 
 class Function:

@@ -224,7 +224,7 @@ FED = ("-i", "features=random:f32[2,3]", "-i", "shift=random:i64[]", "-o", "out"
     [
         ("main (float[2] x) => (float[2] y) { [strange] y = Frobnicate (x) }", FED, 1, ("strange", "Frobnicate")),
         ("main (float[2] x) => (float[2] y) { y = com.example.Sum (x) }", FED, 1, ("com.example",)),
-        (GOOD, FED[:2] + FED[4:], 1, ("'shift' is missing", "i64[]")),
+        (GOOD, FED[:2] + FED[4:], 1, ("Required inputs (['shift']) are missing", "'shift' is i64[]")),
         (GOOD, ("-i", "features=random:f64[2,3]", *FED[2:]), 1, ("features", "f64[2,3]", "f32[2, k]")),
         (GOOD, ("-i", "features=random:f32[3,3]", *FED[2:]), 1, ("features", "f32[3,3]", "f32[2, k]")),
         (GOOD, (*FED, "-i", "featurs=random:f32[2,3]"), 1, ("featurs", "features")),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from .. import _rondel, arrays
 from ..errors import CallerError
 from ..exporting import ExportReport
-from ..options import boolean, integer, path_text, seconds
+from ..option_checks import boolean, integer, path_text, seconds
 from .files import Folder
 
 _engine = _rondel.deepx

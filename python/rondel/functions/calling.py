@@ -7,7 +7,7 @@ from ..errors import CallerError, UnsupportedError
 from . import attributes, numbers, tracing
 from .operators import Operator
 from .sessions import session_of
-from .traces import described, onnx_name
+from .traces import described
 
 
 class Caller:
@@ -130,7 +130,7 @@ def type_of(x, number: str | None):
         return described(x if isinstance(x, list) else list(x), "a list")[1], None
     dtype = number or arrays.dtype_name(x.dtype)
     rank = np.ndim(x) if number else x.ndim
-    return f"tensor({onnx_name(dtype)})", unknown_extents(rank)
+    return f"tensor({arrays.onnx_name(dtype)})", unknown_extents(rank)
 
 
 def unknown_extents(rank: int | None):

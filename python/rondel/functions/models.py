@@ -6,8 +6,9 @@ import numpy as np
 
 from .. import _rondel
 from ..errors import CallerError
+from ..models import issue_warnings
 from ..options import SessionOptions
-from ..session import InferenceSession, issue_warnings
+from ..session import InferenceSession
 from . import bodies, calling, numbers, tracing
 from .traced import Traced
 from .traces import described

@@ -4,8 +4,8 @@ import threading
 from collections import OrderedDict
 
 from .. import _rondel
+from ..models import issue_warnings
 from ..options import SessionOptions
-from ..session import issue_warnings
 
 #: The number of cached sessions; the least recently used one is evicted first.
 MOST = 512

@@ -245,15 +245,7 @@ def described(x, what: str):
         names = {arrays.dtype_name(i.dtype) for i in items} or {getattr(x, "element", "f32")}
         if len(names) > 1:
             raise CallerError(f"{what} is a list of arrays of the dtypes {', '.join(sorted(names))}; expected one dtype")
-        type_text = f"seq(tensor({onnx_name(names.pop())}))"
+        type_text = f"seq(tensor({arrays.onnx_name(names.pop())}))"
         return arrays.to_value(items, what, type_text), type_text, None
-    type_text = f"tensor({onnx_name(arrays.dtype_name(x.dtype))})"
+    type_text = f"tensor({arrays.onnx_name(arrays.dtype_name(x.dtype))})"
     return arrays.to_value(x, what, type_text), type_text, x.ndim
-
-
-def onnx_name(dtype: str) -> str:
-    """ONNX's name of a Rondel dtype: f32 -> float, u8 -> uint8"""
-    return _ONNX_OF.get(dtype) or ("uint" if dtype[0] == "u" else "int") + dtype[1:]
-
-
-_ONNX_OF = {ours: theirs for theirs, ours in arrays.ONNX_NAME.items()}

@@ -10,9 +10,11 @@ import numpy as np
 
 from .. import _rondel, arrays
 from ..errors import CallerError
-from ..options import RunOptions, SessionOptions, checked_options, path_text
+from ..models import issue_warnings
+from ..option_checks import path_text
+from ..options import RunOptions, SessionOptions, checked_options
 from ..progress import Progress
-from ..session import InferenceSession, issue_warnings
+from ..session import InferenceSession
 
 
 def load(path, sess_options=None):

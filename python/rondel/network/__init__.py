@@ -41,6 +41,7 @@ from .._rondel.network import (
     TripLimit,
     UnaryOperation,
 )
+from ..missing_names import missing as _missing
 from .builder import (
     Builder,
     BuilderFlag,
@@ -108,7 +109,6 @@ from .loops import (
     ITripLimitLayer,
 )
 from .not_here import MODULE as _MODULE
-from .not_here import missing as _missing
 
 __version__ = _version()
 INetworkDefinition = Network

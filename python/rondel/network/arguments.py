@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import CallerError
-from ..options import path_text
+from ..option_checks import path_text
 
 
 def describe(x) -> str:

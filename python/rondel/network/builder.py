@@ -6,12 +6,13 @@ All options are accepted and can be read back. Each ignored option is logged onc
 import sys
 
 from ..errors import Error
+from ..missing_names import ExplainsMissingNames, Ignored
 from ..options import SessionOptions
 from ..session import InferenceSession
 from .arguments import Flags, Number, checked
 from .definition import Network
 from .foundation import Choice, Dims, NoOpContextManager
-from .not_here import BUILDER, CONFIG, ExplainsMissingNames, Ignored
+from .not_here import BUILDER, CONFIG
 
 
 class ILogger(NoOpContextManager):

@@ -24,6 +24,7 @@ from .._rondel.network import (
 )
 from ..errors import CallerError
 from ..exporting import export
+from ..missing_names import ExplainsMissingNames, Ignored
 from ..options import SessionOptions, checked_options
 from ..session import InferenceSession
 from . import layers
@@ -31,7 +32,7 @@ from .arguments import Axes, checked
 from .foundation import Choice, Dims, Extents, NoOpContextManager, Weights, add_attributes
 from .layers import ILayer, ITensor, wrap
 from .loops import IIfConditional, ILoop
-from .not_here import NETWORK, ExplainsMissingNames, Ignored
+from .not_here import NETWORK
 
 _NONE = Weights()
 

@@ -7,9 +7,10 @@ documents what the layer computes, its types and its shapes.
 
 from .._rondel import network as engine
 from .._rondel.network import DataType, LayerType
+from ..missing_names import ExplainsMissingNames
 from .arguments import WrongArgument, checked, converter
 from .foundation import add_attributes
-from .not_here import TENSOR, ExplainsMissingNames
+from .not_here import TENSOR
 
 _CLASSES = {}  # all classes of this file and of loops.py, by name
 

@@ -3,8 +3,6 @@
 Each name has a text that says what to use instead; using the name raises an error with this text.
 """
 
-from ..errors import UnsupportedError
-
 _PLUGIN = "plugins are compiled for a GPU; write the function with layers"
 _REFIT = "weights are part of the session; build another one"
 _DEBUG = "mark_output shows any tensor outside of loops; a loop output shows those inside"
@@ -127,50 +125,3 @@ MODULE = {
     "ResizeMode": _OTHER_LAYER,
     "BoundingBoxFormat": _OTHER_LAYER,
 }
-
-
-class NotHereError(UnsupportedError, AttributeError):
-    """A name of TensorRT's that Rondel does not have; the message says what to use instead. hasattr() gives False."""
-
-
-def missing(kind: str, table: dict, name: str) -> AttributeError:
-    """The error for a name that `kind` does not have. If the table has the name, the error says what to use instead."""
-    if name in table:
-        return NotHereError(f"{kind}.{name} is not here: {table[name]}")
-    return AttributeError(f"'{kind}' has no attribute '{name}'")
-
-
-class Ignored:
-    """An attribute that can be set and read back, and has no effect.
-
-    The owner stores the values in the dict `_ignored_values`; its method `_note` is called at each assignment.
-    why: what to use instead.
-    """
-
-    def __init__(self, default, why):
-        self.default, self.why = default, why
-
-    def __set_name__(self, kind, name):
-        self.name = name
-
-    def __get__(self, owner, kind=None):
-        return self if owner is None else owner._ignored_values.get(self.name, self.default)
-
-    def __set__(self, owner, value):
-        owner._note(f"{type(owner).__name__}.{self.name} is ignored: {self.why}")
-        owner._ignored_values[self.name] = value
-
-
-class ExplainsMissingNames:
-    """Base of classes that lack names of TensorRT's: reading or setting a name in `_missing_names` raises NotHereError."""
-
-    __slots__ = ()
-    _missing_names = {}
-
-    def __getattr__(self, name):
-        raise missing(type(self).__name__, self._missing_names, name)
-
-    def __setattr__(self, name, value):
-        if name in self._missing_names:
-            raise missing(type(self).__name__, self._missing_names, name)
-        super().__setattr__(name, value)

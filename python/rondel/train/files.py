@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 
 from ..errors import CallerError
-from ..options import path_text
+from ..option_checks import path_text
 from ..replacing import replacing
 from .model import clear_data
 

@@ -3,7 +3,8 @@
 import numpy as np
 
 from ..errors import CallerError
-from ..session import InferenceSession, model_source
+from ..models import model_source
+from ..session import InferenceSession
 from . import checks, losses
 
 # Operands of floats that are settings of an op, not weights.

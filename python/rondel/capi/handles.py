@@ -1,0 +1,58 @@
+"""What onnxruntime's classes wrap: the inner session that `session._sess` is, and the inner binding."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..binding import IOBinding
+from ..device import OrtDevice
+from ..ort_value import ElementType, OrtValue, OrtValueVector
+
+
+class SessionHandle:
+    """The inner session: the same runs, with arguments in another order."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+
+    def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any = None) -> list[Any]:
+        return self._session.run(output_names, input_feed, run_options)
+
+    def run_with_ort_values(
+        self, input_feed: Mapping[str, OrtValue], output_names: Sequence[str] | None, run_options: Any = None
+    ) -> OrtValueVector:
+        return OrtValueVector(self._session.run_with_ort_values(output_names, input_feed, run_options))
+
+    def run_with_iobinding(self, binding: IOBinding, run_options: Any = None) -> None:
+        self._session.run_with_iobinding(binding, run_options)
+
+
+class SessionIOBinding(IOBinding):
+    """The inner binding: made from `session._sess`, with devices in place of their names."""
+
+    def __init__(self, session: SessionHandle) -> None:
+        super().__init__(session._session)
+
+    def bind_input(self, name: str, source: OrtDevice | Any, element_type: ElementType = "f4", shape: Sequence[int] = (), buffer_ptr: int = 0) -> None:  # type: ignore[override]
+        """bind_input(name, device, element type, shape, address), or bind_input(name, array)."""
+        if isinstance(source, OrtDevice):
+            super().bind_input(name, source, 0, element_type, shape, buffer_ptr)
+        else:
+            self.bind_cpu_input(name, source)
+
+    def bind_output(self, name: str, device: OrtDevice | str = "cpu", *place: Any) -> None:  # type: ignore[override]
+        """bind_output(name, device), or bind_output(name, device, element type, shape, address)."""
+        super().bind_output(name, device, 0, *place)
+
+    def get_outputs(self) -> OrtValueVector:
+        return self.get_outputs_as_ortvaluevector()
+
+
+def is_dlpack_uint8_tensor(capsule: Any) -> bool:
+    """Whether a DLPack capsule says that its elements are uint8, as some libraries say of bool."""
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    code, bits = ctypes.string_at(pointer(capsule, b"dltensor") + 20, 2)  # DLTensor: data, device, ndim, then dtype
+    return (code, bits) == (1, 8)

@@ -1,0 +1,46 @@
+"""What a model says of itself: its inputs and outputs, and the metadata of its file."""
+
+
+class NodeArg:
+    """An input or output: its name, type ('tensor(float)') and shape (numbers, names, or None).
+
+    As in onnxruntime, a sequence has shape []. An optional has the shape of the tensor it may hold. A tensor of
+    unknown rank has shape None.
+    """
+
+    name: str
+    type: str
+    shape: list[int | str | None] | None
+
+    def __init__(self, info):
+        self.name = info.name
+        self.type = info.type
+        self.shape = [] if "seq(" in info.type else _shape(info.shape)
+
+    def __repr__(self) -> str:
+        return f"NodeArg(name='{self.name}', type='{self.type}', shape={self.shape})"
+
+
+def _shape(extents):
+    if extents is None:
+        return None
+    return [int(e) if e.isdigit() else e or None for e in extents]
+
+
+class ModelMetadata:
+    """The metadata of a model's file."""
+
+    graph_name: str
+    producer_name: str
+    domain: str
+    description: str
+    graph_description: str
+    version: int
+    custom_metadata_map: dict[str, str]
+
+    def __init__(self, info):
+        for key in self.__annotations__:
+            setattr(self, key, getattr(info, key))
+
+    def __repr__(self) -> str:
+        return f"ModelMetadata(graph_name={self.graph_name!r}, producer_name={self.producer_name!r}, version={self.version})"

@@ -1,0 +1,37 @@
+"""Models as the engine reads them: a path or bytes; and the warnings about them."""
+
+import os
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+from .errors import CallerError, ModelWarning
+from .option_checks import path_text
+
+Model = Any
+"""A path, bytes or an onnx.ModelProto."""
+
+
+def model_source(model: Model) -> str | bytes:
+    """Converts a path, bytes or protobuf object to what the engine takes: a path or bytes."""
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return bytes(model)
+    try:
+        if isinstance(model, (str, os.PathLike)):
+            return path_text(model)
+        if hasattr(model, "SerializeToString") and not isinstance(model, type):
+            return model.SerializeToString()
+    except Exception as error:  # protobuf has exceptions of its own
+        raise CallerError(f"the model {model!r:.100} cannot be read: {error}") from error
+    raise CallerError(f"the model is a {kind_of(model)}; expected a path, bytes or a ModelProto")
+
+
+def kind_of(x: object) -> str:
+    """How errors name a wrong argument."""
+    return f"class ({x.__name__})" if isinstance(x, type) else type(x).__name__
+
+
+def issue_warnings(messages: Iterable[str], stacklevel: int) -> None:
+    """Issues a ModelWarning for each message. stacklevel: as in warnings.warn."""
+    for text in messages:
+        warnings.warn(text, ModelWarning, stacklevel=stacklevel)

@@ -1,0 +1,86 @@
+"""The exceptions of onnxruntime under their names, each derived from the error of ours that it is.
+
+A session raises these, so that `except` clauses written for onnxruntime catch what they caught there.
+"""
+
+import contextlib
+import os
+
+from .errors import CallerError, Error, UnsupportedError
+
+
+class Fail(Error):
+    """onnxruntime's general failure. Here it is the base of the errors of invalid models, and is not raised itself."""
+
+
+class InvalidGraph(CallerError, Fail):
+    """The model is not valid, or an option does not fit it; the error names the node."""
+
+
+class InvalidProtobuf(InvalidGraph):
+    """The bytes are no model."""
+
+
+class NoSuchFile(CallerError):
+    """There is no file of this name."""
+
+
+class InvalidArgument(CallerError):
+    """An input, a requested output or an option of a run does not fit the model."""
+
+
+class NotImplemented(UnsupportedError):  # noqa: A001: onnxruntime's name
+    """The model has an op or a type that Rondel does not run."""
+
+
+class NoModel(CallerError):
+    """Never raised: a session always has a model."""
+
+
+class RuntimeException(Error):
+    """Never raised: errors of ops are InvalidArgument, which names the node."""
+
+
+class EngineError(Error):
+    """Never raised."""
+
+
+class EPFail(Error):
+    """Never raised: there is only the CPU."""
+
+
+class ModelLoaded(Error):
+    """Never raised: a session loads one model."""
+
+
+class NotFound(Error):
+    """Never raised."""
+
+
+@contextlib.contextmanager
+def while_loading(source):
+    """Gives errors of the block, which reads the model `source` (a path or bytes), their names in onnxruntime."""
+    try:
+        yield
+    except CallerError as error:
+        if isinstance(source, str) and not os.path.isfile(source):
+            error.__class__ = NoSuchFile
+        else:
+            error.__class__ = InvalidGraph if error.frames else InvalidProtobuf
+        raise
+    except UnsupportedError as error:
+        error.__class__ = NotImplemented
+        raise
+
+
+@contextlib.contextmanager
+def while_running():
+    """Gives errors of the block, which runs a model, their names in onnxruntime."""
+    try:
+        yield
+    except CallerError as error:
+        error.__class__ = InvalidArgument
+        raise
+    except UnsupportedError as error:
+        error.__class__ = NotImplemented
+        raise

@@ -1,0 +1,120 @@
+"""Texts of models for people: ports, tables, and how sessions and reports are printed."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .arrays import element_name
+
+if TYPE_CHECKING:
+    from .metadata import NodeArg
+
+
+def type_text(port: NodeArg) -> str:
+    """'tensor(float)[N, 3]'"""
+    shape = "" if port.shape is None else "[" + ", ".join("?" if e is None else str(e) for e in port.shape) + "]"
+    return f"{port.type}{shape}" if port.type else "(no type declared)"
+
+
+def port_text(port: NodeArg) -> str:
+    """'x: tensor(float)[N, 3]'"""
+    return f"{port.name}: {type_text(port)}"
+
+
+def short_type(port: NodeArg) -> str:
+    """'f32[N, 3]', as errors name the types of values; the whole type if it is no tensor."""
+    return type_text(port).replace(port.type, element_name(port.type)) if port.type.startswith("tensor(") else type_text(port)
+
+
+def render(header: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[str] = ()) -> str:
+    """Rows of strings under a header; columns named in `right` are set flush right."""
+    table = [list(header)] + [[str(cell) for cell in row] for row in rows]
+    widths = [max(len(row[c]) for row in table) for c in range(len(header))]
+    lines = []
+    for row in table:
+        cells = [
+            cell.rjust(width) if name in right else cell.ljust(width)
+            for cell, width, name in zip(row, widths, header)
+        ]
+        lines.append("  ".join(cells).rstrip())
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(lines)
+
+
+def session_text(title: str, inputs: Sequence[NodeArg], outputs: Sequence[NodeArg], loops: Mapping[str, str]) -> str:
+    """A session as its repr says it: its file, inputs, outputs and loops."""
+    lines = [title]
+    lines += [f"  input   {port_text(p)}" for p in inputs]
+    lines += [f"  output  {port_text(p)}" for p in outputs]
+    lines += [f"  loop    {name}: {execution}" for name, execution in loops.items()]
+    return "\n".join(lines)
+
+
+def report_text(report: Any) -> str:
+    """A report as `rondel inspect` prints it."""
+    lines = _section("inputs", map(port_text, report.inputs)) + _section("outputs", map(port_text, report.outputs))
+    lines += _section("opsets", opset_rows(report)) + ["", "ops"]
+    lines += ["  " + line for line in render(("op", "count"), op_rows(report), right=("count",)).splitlines()]
+    for loop in report.loops:
+        lines += ["", loop_title(loop), *("  " + line for line in loop_lines(loop))]
+    for branch in report.branches:
+        lines += ["", branch_title(branch), f"  runs   {branch['execution']}"]
+    return "\n".join(lines)
+
+
+def finding_text(finding: tuple[str, str, str]) -> str:
+    """'error: node 'y' (Add): ...'"""
+    level, where, message = finding
+    return f"{level}: {where}: {message}" if where else f"{level}: {message}"
+
+
+def _section(title, lines):
+    return [title, *("  " + line for line in list(lines) or ["none"])]
+
+
+def opset_rows(report):
+    return [f"{domain} {version}" for domain, version in sorted(report.opsets.items())]
+
+
+def op_rows(report):
+    return sorted(report.op_counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def loop_title(loop):
+    return f"loop {loop['name']} (depth {loop['depth']}), ended by {loop['bound']}"
+
+
+def branch_title(branch):
+    return f"if {branch['name']} (depth {branch['depth']})"
+
+
+def loop_lines(loop):
+    lines = [f"{part[:-1]:6} {item}" for part in ("states", "scans", "stacks") for item in loop[part]]
+    return lines + ([f"runs   {loop['execution']}"] if loop["execution"] else [])
+
+
+def report_html(report: Any) -> str:
+    """A report as HTML, for notebooks."""
+    parts = [_table(("input", "type"), ((p.name, type_text(p)) for p in report.inputs))]
+    parts.append(_table(("output", "type"), ((p.name, type_text(p)) for p in report.outputs)))
+    parts.append(_table(("opset", "version"), sorted(report.opsets.items())))
+    parts.append(_table(("op", "count"), op_rows(report)))
+    for title, lines in [(loop_title(x), loop_lines(x)) for x in report.loops] + [
+        (branch_title(x), [f"runs   {x['execution']}"]) for x in report.branches
+    ]:
+        parts.append(f"<p>{html.escape(title)}</p>" + _list(lines))
+    if report.findings:
+        parts.append(_list(map(finding_text, report.findings)))
+    return "<div>" + "\n".join(parts) + "</div>"
+
+
+def _table(header, rows):
+    cells = [("th", header), *(("td", row) for row in rows)]
+    made = ("<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in row) + "</tr>" for tag, row in cells)
+    return "<table>" + "".join(made) + "</table>"
+
+
+def _list(lines):
+    return "<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>"

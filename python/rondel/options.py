@@ -89,7 +89,8 @@ class _Checked:
 
     def __reduce__(self):
         fields = {name: getattr(self, name) for name in self._CHECKS}
-        return type(self), (), (fields, dict(self.__dict__))
+        rest = {name: dict(x) if isinstance(x, dict) else x for name, x in self.__dict__.items()}
+        return type(self), (), (fields, rest)
 
     def __setstate__(self, state):
         fields, rest = state

@@ -1,10 +1,13 @@
 """Times of a session and its runs, in a file of the trace format that chrome://tracing and Perfetto show."""
 
+import itertools
 import json
 import os
 import threading
 import time
 import weakref
+
+from .errors import CallerError
 
 
 class Profile:
@@ -15,7 +18,7 @@ class Profile:
         now = time.time()
         stamp = time.strftime("%Y-%m-%d_%H-%M-%S", time.localtime(now)) + f"_{int(now * 1000) % 1000:03}"
         self._events = []
-        self._finish = weakref.finalize(owner, _write, _unused(f"{prefix}_{stamp}", ".json"), self._events)
+        self._finish = weakref.finalize(owner, _write, _new_file(f"{prefix}_{stamp}", ".json"), self._events)
 
     def add(self, name, begin_ns, **details):
         """Adds an event that began at `begin_ns` and ends now."""
@@ -37,13 +40,17 @@ class Profile:
         return self._finish()
 
 
-def _unused(stem, suffix):
-    """A name that no file has yet."""
-    path, count = stem + suffix, 0
-    while os.path.exists(path):
-        count += 1
-        path = f"{stem}_{count}{suffix}"
-    return path
+def _new_file(stem, suffix):
+    """Makes an empty file with a name that no file has yet, and returns the name."""
+    for count in itertools.count():
+        path = f"{stem}_{count}{suffix}" if count else stem + suffix
+        try:
+            with open(path, "x"):
+                return path
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise CallerError(f"the profile cannot be written to '{path}': {error.strerror}; set profile_file_prefix") from error
 
 
 def _write(path, events):

@@ -41,15 +41,8 @@ def check_and_normalize_provider_args(
     providers: names, or pairs of a name and a dict of options; None: none. provider_options: a dict for each name, if
     `providers` has only names.
     """
-    if providers is None:
-        return [], []
-    if isinstance(providers, str) or not isinstance(providers, Iterable):
-        raise CallerError(f"providers is {providers!r}; expected a list of names, such as {_AVAILABLE}")
-    pairs = [_pair(p) for p in providers]
-    if provider_options is not None:
-        pairs = _with_options(pairs, provider_options)
     found: dict[str, dict[str, str]] = {}
-    for name, options in pairs:
+    for name, options in _pairs(providers, provider_options):
         if name in found:
             warn(f"providers names '{name}' twice; the first counts")
             continue
@@ -57,6 +50,30 @@ def check_and_normalize_provider_args(
             warn(f"there is no provider '{name}' here; available: {', '.join(available_provider_names)}")
         found[name] = {str(key): str(value) for key, value in (options or {}).items()}
     return list(found), list(found.values())
+
+
+def check_providers(
+    providers: Providers | None, provider_options: Sequence[ProviderOptions] | None, refuse_unknown: bool = False
+) -> None:
+    """Warns of providers and options that have no meaning here. refuse_unknown: a name that nobody has is a CallerError."""
+    listed = list(providers) if isinstance(providers, Iterable) and not isinstance(providers, str) else providers
+    for name, _ in _pairs(listed, provider_options) if refuse_unknown else []:
+        if name not in get_all_providers():
+            near = difflib.get_close_matches(name, get_all_providers(), 1)
+            raise CallerError(f"Unknown Provider Type: {name}" + (f"; did you mean '{near[0]}'?" if near else f"; expected {_AVAILABLE}"))
+    for name, options in zip(*check_and_normalize_provider_args(listed, provider_options)):
+        if options and name in _AVAILABLE:
+            warn(f"the options {options} of {name} are ignored: it has none; set SessionOptions")
+
+
+def _pairs(providers, provider_options):
+    """(name, options or None) of each provider."""
+    if providers is None:
+        return []
+    if isinstance(providers, str) or not isinstance(providers, Iterable):
+        raise CallerError(f"providers is {providers!r}; expected a list of names, such as {_AVAILABLE}")
+    pairs = [_pair(p) for p in providers]
+    return pairs if provider_options is None else _with_options(pairs, provider_options)
 
 
 def _pair(provider):
@@ -81,11 +98,3 @@ def _with_options(pairs, provider_options):
     return [(name, options) for (name, _), options in zip(pairs, listed)]
 
 
-def check_providers(providers: Providers | None, provider_options: Sequence[ProviderOptions] | None, refuse_unknown: bool) -> None:
-    """Warns of providers and options that have no meaning here. refuse_unknown: a name that nobody has is a CallerError."""
-    for name, options in zip(*check_and_normalize_provider_args(providers, provider_options)):
-        if refuse_unknown and name not in get_all_providers():
-            near = difflib.get_close_matches(name, get_all_providers(), 1)
-            raise CallerError(f"Unknown Provider Type: {name}" + (f"; did you mean '{near[0]}'?" if near else f"; expected {_AVAILABLE}"))
-        if options and name in _AVAILABLE:
-            warn(f"the options {options} of {name} are ignored: it has none; set SessionOptions")

@@ -73,7 +73,7 @@ class InferenceSession(ExplainsMissingNames):
         **kwargs: Any,
     ) -> None:
         begin = time.monotonic_ns()
-        check_providers(providers, provider_options, refuse_unknown=False)
+        check_providers(providers, provider_options)
         _check_keywords(kwargs)
         options = checked_options(sess_options, SessionOptions, "sess_options")
         source = model_source(path_or_bytes)
@@ -320,6 +320,8 @@ class InferenceSession(ExplainsMissingNames):
         return SessionHandle(self)
 
     def __repr__(self) -> str:
+        if "_session" not in self.__dict__:  # making it failed
+            return object.__repr__(self)
         return session_text(self._title(), self._inputs, self._outputs, self._loops())
 
     def _loops(self):

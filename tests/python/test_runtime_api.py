@@ -1,0 +1,417 @@
+"""The rest of onnxruntime's Python API: functions of the package, providers, logs, seeds, exceptions, and names that are not here."""
+
+import copy
+import gc
+import importlib
+import pickle
+import re
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import onnxruntime
+import pytest
+from models import f32, model, options, refused, run_options, same, session
+from runtimes import MUL, both
+
+import rondel
+from rondel import logs, missing_names, not_here
+
+X = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
+DOUBLE = "main (float[n] x) => (float[n] y) { y = Add (x, x) }"
+
+
+@pytest.fixture
+def unsaid(monkeypatch):
+    """A process that has not warned of anything yet."""
+    monkeypatch.setattr(missing_names, "_said", set())
+
+
+# ---- functions of the package ---------------------------------------------------------------------------
+
+
+@both
+def test_what_the_package_says_of_itself(ort):
+    assert ort.get_device() == "CPU"
+    assert ort.get_version_string() == ort.__version__
+    assert "Build Info" in ort.get_build_info()
+    assert ort.get_all_providers()[-1] == "CPUExecutionProvider" and "CUDAExecutionProvider" in ort.get_all_providers()
+    assert "CPUExecutionProvider" in ort.get_available_providers()
+    ort.disable_telemetry_events()
+
+
+def test_every_provider_of_onnxruntime_is_known():
+    assert set(onnxruntime.get_all_providers()) <= set(rondel.get_all_providers())
+
+
+@both
+def test_what_a_session_says_of_its_model(ort):
+    s = ort.InferenceSession(MUL, providers=["CPUExecutionProvider"])
+    (x,), (y,) = s.get_inputs(), s.get_outputs()
+    assert isinstance(x, ort.NodeArg) and str(x) == "NodeArg(name='X', type='tensor(float)', shape=[3, 2])"
+    assert (y.name, y.type, y.shape) == ("Y", "tensor(float)", [3, 2])
+    meta = s.get_modelmeta()
+    assert isinstance(meta, ort.ModelMetadata) and meta.graph_name == "mul test" and meta.custom_metadata_map == {}
+    assert s.get_providers() == ["CPUExecutionProvider"] and s.get_provider_options() == {"CPUExecutionProvider": {}}
+
+
+def test_set_seed():
+    draws = session("main () => (float[4] y) { y = RandomUniform <shape = [4]> () }")
+    first = draws.run(None, {})[0]
+    try:
+        rondel.set_seed(3)
+        assert rondel.RunOptions().seed == 3
+        same(draws.run(None, {})[0], draws.run(None, {}, run_options(seed=3))[0])
+        assert (draws.run(None, {})[0] != first).any()
+        same(draws.run(None, {}, run_options(seed=0))[0], first)
+    finally:
+        rondel.set_seed(0)
+    same(draws.run(None, {})[0], first)
+    with refused(rondel.CallerError, "seed", "-1", "0 or more"):
+        rondel.set_seed(-1)
+
+
+# ---- providers ------------------------------------------------------------------------------------------
+
+
+@both
+def test_provider_arguments(ort):
+    check = ort.capi.onnxruntime_inference_collection.check_and_normalize_provider_args
+    for given, wanted in (
+        ((None, None), ([], [])),
+        ((["a"], None), (["a"], [{}])),
+        (([("a", {1: 2}), "b"], None), (["a", "b"], [{"1": "2"}, {}])),
+        ((["a", "b"], [{1: 2}, {}]), (["a", "b"], [{"1": "2"}, {}])),
+    ):
+        assert check(*given, ["a", "b", "c"]) == wanted
+    with pytest.warns(UserWarning):
+        assert check(["a", "b", "a"], [{"x": 1}, {}, {"y": 2}], ["a", "b"]) == (["a", "b"], [{"x": "1"}, {}])
+    with pytest.warns(UserWarning):
+        assert check(["d"], None, ["a"]) == (["d"], [{}])
+    for wrong in ((3, None), ([3], None), (["a"], 3), (["a"], ["no dict"]), (["a", "b"], [{1: 2}]), ([("a", {1: 2})], [{3: 4}])):
+        with pytest.raises(ValueError):
+            check(*wrong, ["a", "b", "c"])
+
+
+@both
+def test_set_providers(ort):
+    s = ort.InferenceSession(MUL, providers=["CPUExecutionProvider"])
+    s.set_providers(["CPUExecutionProvider"])
+    assert s.get_providers() == ["CPUExecutionProvider"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(RuntimeError, match="Unknown Provider Type: InvalidProvider"):
+            s.set_providers(["InvalidProvider"])
+
+
+def test_providers_that_are_not_here():
+    s = session(MUL)
+    with pytest.warns(UserWarning, match="no provider 'CUDAExecutionProvider' here; available: CPUExecutionProvider") as said:
+        s.set_providers(["CUDAExecutionProvider"])
+    assert said[0].filename == __file__
+    with refused(rondel.CallerError, "Unknown Provider Type: CUDAExecutor", "did you mean 'CUDAExecutionProvider'"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        s.set_providers(["CUDAExecutor"])
+    with pytest.warns(UserWarning, match="the options .*use_arena.* of CPUExecutionProvider are ignored"):
+        rondel.InferenceSession(MUL, providers=["CPUExecutionProvider"], provider_options=[{"use_arena": 1}])
+    s.disable_fallback()
+    same(s.run(None, {"X": X})[0], X * X)
+
+
+def test_calls_without_effect_warn(unsaid):
+    for call, word in ((rondel.enable_telemetry_events, "telemetry"), (session(MUL).enable_fallback, "enable_fallback"),
+                       (lambda: rondel.set_default_logger_verbosity(2), "severity")):  # fmt: skip
+        with pytest.warns(UserWarning, match=word):
+            call()
+
+
+# ---- the log --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def lines(monkeypatch):
+    """What the log says, and its settings as they were afterwards."""
+    monkeypatch.setattr(logs, "_default", logs.WARNING)
+    monkeypatch.setattr(logs, "_callback", None)
+    said = []
+    return said
+
+
+def test_a_callback_gets_the_lines(lines):
+    rondel.set_default_logger_callback(lambda *line: lines.append(line), severity=0)
+    s = rondel.InferenceSession(MUL, options(logid="mine"))
+    s.run(None, {"X": X}, run_options(logid="first"))
+    (made, ran) = lines
+    assert made[:4] == (1, "rondel", "mine", "session") and "mul_1.onnx" in made[4] and re.search(r"made in [\d.]+ ms", made[4])
+    assert ran[:4] == (0, "rondel", "first", "run") and re.search(r"took \d+ us", ran[4])
+    s.run(None, {"X": X}, run_options(log_severity_level=1))
+    assert len(lines) == 2
+    rondel.set_default_logger_callback(None)
+    s.run(None, {"X": X}, run_options(log_severity_level=2))
+    assert len(lines) == 2
+
+
+def test_a_callback_that_fails_ends_nothing(lines, capsys):
+    def callback(*line):
+        raise ValueError("on purpose")
+
+    rondel.set_default_logger_callback(callback, severity=0)
+    same(session(MUL).run(None, {"X": X})[0], X * X)
+    assert "ValueError: on purpose" in capsys.readouterr().err
+
+
+def test_lines_go_to_stderr(lines, capsys):
+    made = rondel.InferenceSession(MUL, options(logid="mine", log_severity_level=1))
+    assert re.fullmatch(r"\d{4}-.* \[I:rondel:mine, session\] InferenceSession\('.*mul_1.onnx'\) was made in .* ms\n", capsys.readouterr().err)
+    rondel.set_default_logger_severity(0)
+    made.run(None, {"X": X})
+    assert "[V:rondel:, run]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", [5, -1, 1.5, True, None])
+def test_severities(lines, wrong):
+    for call in (rondel.set_default_logger_severity, lambda x: rondel.set_default_logger_callback(print, x)):
+        with refused(rondel.CallerError, "severity", repr(wrong), "4 (fatal)"):
+            call(wrong)
+    with refused(rondel.CallerError, "callback", "'print'"):
+        rondel.set_default_logger_callback("print")
+
+
+def test_a_severity_above_warnings_silences_them(lines):
+    odd = 'main (float x) => (float y) { y = Loop ("", "", x) <body = b (int64 i, bool go, float s) => (bool on, float t) { on = Less (s, s)  t = Add (s, s) }> }'
+    with pytest.warns(rondel.ModelWarning):
+        rondel.InferenceSession(model(odd))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rondel.InferenceSession(model(odd), options(log_severity_level=3))
+
+
+# ---- exceptions -----------------------------------------------------------------------------------------
+
+
+@both
+def test_exceptions_have_onnxruntimes_names(ort, tmp_path):
+    inner = ort.capi.onnxruntime_pybind11_state
+    s = ort.InferenceSession(MUL, providers=["CPUExecutionProvider"])
+    with pytest.raises(inner.NoSuchFile):
+        ort.InferenceSession(str(tmp_path / "nope.onnx"))
+    with pytest.raises(inner.InvalidProtobuf):
+        ort.InferenceSession(b"\xff\xff\xff")
+    with pytest.raises(inner.InvalidGraph):
+        ort.InferenceSession(model("main (float[2] x) => (float[2] y) { y = Add (x) }").SerializeToString())
+    for names, feeds in ((None, {"X": X.astype(np.float64)}), (None, {"X": X[:2]}), (["Z"], {"X": X}), (None, {"X": X, "Q": X})):
+        with pytest.raises(inner.InvalidArgument):
+            s.run(names, feeds)
+    with pytest.raises(inner.InvalidArgument):
+        gather = "main (float[n] x, int64 k) => (float y) { y = Gather (x, k) }"
+        ort.InferenceSession(model(gather).SerializeToString()).run(None, {"x": f32(1), "k": np.array(7)})
+    with pytest.raises(ValueError) as caught:
+        s.run(None, {"Q": X})
+    assert "Required inputs (['X']) are missing from input feed (['Q'])." in str(caught.value)
+
+
+def test_exceptions_derive_from_ours():
+    inner, outer = rondel.capi.onnxruntime_pybind11_state, onnxruntime.capi.onnxruntime_pybind11_state
+    named = [n for n in dir(inner) if isinstance(getattr(inner, n), type) and issubclass(getattr(inner, n), Exception)]
+    assert len(named) >= 12 and all(issubclass(getattr(inner, n), rondel.Error) for n in named)
+    theirs = {n for n in dir(outer) if isinstance(getattr(outer, n), type) and issubclass(getattr(outer, n), Exception)}
+    assert all(n in named or n in not_here.CAPI for n in theirs)
+    with refused(rondel.CallerError, "node 'y' (Add)") as caught:
+        session("main (float[2] x) => (float[2] y) { y = Add (x) }")
+    assert caught.value.node == "node 'y' (Add)" and type(caught.value).__name__ == "InvalidGraph"
+    with pytest.raises(inner.NotImplemented) as caught:
+        session('main (string[2] x) => (bool[2] y) { y = RegexFullMatch <pattern = "a"> (x) }')
+    assert isinstance(caught.value, rondel.UnsupportedError)
+
+
+def test_what_is_missing_and_what_was_expected():
+    s = session("main (float[n] x, optional(float) o, int64[2, m] k) => (float[n] y) { y = Neg (x) }")
+    expected = "Required inputs (['x', 'k']) are missing from input feed (['o']). 'x' is f32[n], 'k' is i64[2, m]"
+    with refused(rondel.CallerError, expected):
+        s.run(None, {"o": None})
+
+
+# ---- names that are not here ----------------------------------------------------------------------------
+
+
+def public(owner):
+    return [n for n in dir(owner) if not n.startswith("_")]
+
+
+#: Modules and imports that are visible in onnxruntime, and are no part of its API.
+INNER = {"capi", "contextlib", "cuda_version", "import_capi_exception", "onnxruntime_validation", "package_name", "version", "datasets"}
+
+
+def test_every_name_of_onnxruntime_is_here_or_says_what_to_use():
+    theirs = set(public(onnxruntime)) - INNER
+    absent = {n for n in theirs if not hasattr(rondel, n)}
+    assert len(theirs) > 50 and absent == absent & set(not_here.MODULE)
+    inner, outer = rondel.capi.onnxruntime_pybind11_state, onnxruntime.capi.onnxruntime_pybind11_state
+    assert {n for n in public(outer) if not hasattr(inner, n)} <= set(not_here.CAPI | not_here.MODULE)
+    pairs = (
+        (session(MUL), onnxruntime.InferenceSession(MUL), not_here.SESSION),
+        (rondel.SessionOptions(), onnxruntime.SessionOptions(), not_here.SESSION_OPTIONS),
+        (rondel.RunOptions(), onnxruntime.RunOptions(), not_here.RUN_OPTIONS),
+        (session(MUL).io_binding(), onnxruntime.InferenceSession(MUL).io_binding(), {}),
+        (rondel.OrtValue.ortvalue_from_numpy(X), onnxruntime.OrtValue.ortvalue_from_numpy(X), not_here.ORT_VALUE),
+        (rondel.OrtDevice.make("cpu", 0), onnxruntime.OrtDevice.make("cpu", 0), {}),
+        (rondel.SparseTensor, onnxruntime.SparseTensor, {}),
+    )
+    for ours, there, table in pairs:
+        assert {n for n in public(there) if not hasattr(ours, n)} <= set(table), type(ours)
+
+
+OWNERS = {
+    "rondel": (rondel, not_here.MODULE),
+    "rondel.capi.onnxruntime_pybind11_state": (rondel.capi.onnxruntime_pybind11_state, not_here.CAPI | not_here.MODULE),
+    "InferenceSession": (rondel.InferenceSession(MUL), not_here.SESSION),
+    "SessionOptions": (rondel.SessionOptions(), not_here.SESSION_OPTIONS),
+    "RunOptions": (rondel.RunOptions(), not_here.RUN_OPTIONS),
+    "OrtValue": (rondel.OrtValue.ortvalue_from_numpy(X), not_here.ORT_VALUE),
+}
+
+
+@pytest.mark.parametrize("kind, name", [(kind, name) for kind, (_, table) in OWNERS.items() for name in table])
+def test_names_that_are_not_here(kind, name):
+    owner, table = OWNERS[kind]
+    assert not hasattr(owner, name)
+    with refused(rondel.UnsupportedError, f"{kind}.{name} is not here: {table[name]}"):
+        getattr(owner, name)
+
+
+def test_the_way_out_leads_there():
+    ways = [way for _, table in OWNERS.values() for way in table.values()]
+    places = {"rondel": rondel, "SessionOptions": rondel.SessionOptions(), "RunOptions": rondel.RunOptions()}
+    named = {pair for way in ways for pair in re.findall(r"\b(rondel|SessionOptions|RunOptions)\.(\w+)", way)}
+    assert ("SessionOptions", "max_memory_bytes") in named
+    assert not [name for owner, name in named if not hasattr(places[owner], name)]
+    for owner in (rondel, rondel.InferenceSession(MUL), rondel.RunOptions()):
+        with pytest.raises(AttributeError, match="no_such_name") as caught:
+            owner.no_such_name  # noqa: B018
+        assert not isinstance(caught.value, rondel.Error)
+
+
+# ---- modules that come with the package -----------------------------------------------------------------
+
+
+def test_modules_are_loaded_when_they_are_first_used():
+    code = """
+import sys, rondel
+lazy = ("backend", "functions", "mdf", "network", "torch")
+assert not [n for n in lazy if "rondel." + n in sys.modules], sys.modules
+assert set(lazy) < set(dir(rondel))
+rondel.functions.onnx.add, rondel.network.Network, rondel.mdf.load, rondel.backend.prepare
+assert "onnxruntime" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_module_whose_package_is_missing_says_so():
+    if importlib.util.find_spec("torch"):
+        assert rondel.torch.Function
+    else:
+        with pytest.raises(ImportError, match="torch"):
+            rondel.torch  # noqa: B018
+
+
+# ---- copies and texts -----------------------------------------------------------------------------------
+
+LOOP = """
+main (float[n] x, int64 most) => (float[n] y) {
+  [root] y = Loop (most, , x) <body = body (int64 i, bool go, s) => (bool on, t) { on = Identity (go)  t = Mul (s, s) }>
+}"""
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_of_sessions(copied, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "loop.onnx").write_bytes(model(LOOP).SerializeToString())
+    for source in ("loop.onnx", model(LOOP)):
+        made = rondel.InferenceSession(source, options(max_trips=5))
+        there = copied(made)
+        assert there is not made and there.get_session_options().max_trips == 5
+        same(there.run(None, {"x": f32(2), "most": np.array(2)})[0], f32(16))
+        with refused(rondel.LimitExceeded, "5 trips"):
+            there.run(None, {"x": f32(1), "most": np.array(6)})
+
+
+def test_a_session_in_another_process(tmp_path):
+    (tmp_path / "pickled").write_bytes(pickle.dumps(session(MUL)))
+    code = "import pickle, sys; print(pickle.load(open(sys.argv[1], 'rb')).run(None, {'X': [[1, 2], [3, 4], [5, 6]]})[0].sum())"
+    done = subprocess.run([sys.executable, "-c", code, tmp_path / "pickled"], check=True, capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout == "91.0\n"
+
+
+def test_a_session_built_in_code_says_how_to_copy_it():
+    n = rondel.network.Network()
+    n.mark_output(n.add_input("x", rondel.network.DataType.FLOAT, (2,)))
+    with refused(rondel.CallerError, "built in code", "rondel.export"):
+        pickle.dumps(n.build_session())
+    assert "input   x: tensor(float)[2]" in repr(n.build_session())
+
+
+def test_a_session_is_printed_with_its_file_ports_and_loops(tmp_path):
+    path = tmp_path / "loop.onnx"
+    path.write_bytes(model(LOOP).SerializeToString())
+    made = rondel.InferenceSession(path)
+    assert repr(made).splitlines() == [
+        f"InferenceSession('{path}')",
+        "  input   x: tensor(float)[n]",
+        "  input   most: tensor(int64)[]",
+        "  output  y: tensor(float)[n]",
+        "  loop    node 'root' (Loop): natively, as a whole",
+    ]
+    assert repr(session(LOOP)).startswith("InferenceSession of 'main'\n")
+    path.unlink()
+    assert repr(made).splitlines()[-1] == "  output  y: tensor(float)[n]"
+
+
+def test_a_report_is_printed_as_the_command_does(tmp_path, capsys):
+    from rondel_cli.main import main
+
+    path = tmp_path / "loop.onnx"
+    path.write_bytes(model(LOOP).SerializeToString())
+    assert main(["inspect", str(path)]) == 0
+    report = rondel.inspect(path)
+    assert str(report) + "\n" == capsys.readouterr().out and repr(report) == str(report)
+    wrong = rondel.inspect(model('main (string[2] x) => (bool[2] y) { y = RegexFullMatch <pattern = "a"> (x) }'))
+    assert not wrong.runs and str(wrong).splitlines()[-1].startswith("error: node 'y' (RegexFullMatch): ")
+
+
+def test_a_report_in_a_notebook():
+    from html.parser import HTMLParser
+
+    class Texts(HTMLParser):
+        def __init__(self):
+            super().__init__()
+            self.open, self.texts = [], []
+
+        def handle_starttag(self, tag, attributes):
+            self.open.append(tag)
+
+        def handle_endtag(self, tag):
+            assert self.open.pop() == tag
+
+        def handle_data(self, data):
+            self.texts.append((self.open[-1], data))
+
+    read = Texts()
+    read.feed(rondel.inspect(model(LOOP))._repr_html_())
+    assert not read.open
+    for cell in (("td", "x"), ("td", "tensor(float)[n]"), ("td", "Loop"), ("li", "runs   natively, as a whole"), ("li", "state  s: f32[n]")):
+        assert cell in read.texts, read.texts
+    made = model("main (float[n] x) => (float[n] y) { y = Neg (x) }")
+    made.graph.input[0].name = made.graph.node[0].input[0] = "<b>x</b>"
+    assert "<b>" not in rondel.inspect(made)._repr_html_()
+
+
+def test_a_session_does_not_outlive_its_last_use():
+    import weakref
+
+    s = session(MUL)
+    binding = s.io_binding()
+    gone = weakref.ref(s)
+    del s, binding
+    gc.collect()
+    assert gone() is None

@@ -270,7 +270,9 @@ class InferenceSession(ExplainsMissingNames):
     def _what_is_missing(self, input_feed):
         missing = [p for p in self._inputs if p.name in self._required and p.name not in input_feed]
         expected = ", ".join(f"'{p.name}' is {short_type(p)}" for p in missing)
-        return f"Required inputs ({[p.name for p in missing]}) are missing from input feed ({list(input_feed)}). {expected}"
+        text = f"Required inputs ({[p.name for p in missing]}) are missing from input feed ({list(input_feed)}). {expected}"
+        unknown = [name for name in input_feed if name not in self._types]
+        return text + (f"; there is no input {', '.join(map(repr, unknown))}" if unknown else "")
 
     # ---- how it went ---------------------------------------------------------------------------------------
 

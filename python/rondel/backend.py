@@ -1,21 +1,26 @@
 """onnx.backend.base.Backend, so that onnx's own test runner drives Rondel."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 import onnx
 from onnx import helper
 from onnx.backend.base import Backend, BackendRep
 
 from .errors import CallerError, UnsupportedError
+from .models import Model
 from .session import InferenceSession
 
 
 class RondelRep(BackendRep):
     """A model ready to run on a list (or dict) of inputs."""
 
-    def __init__(self, session):
+    def __init__(self, session: InferenceSession) -> None:
         self.session = session
 
-    def run(self, inputs, **_):
+    def run(self, inputs: Any, **_: Any) -> tuple[Any, ...]:
         if not isinstance(inputs, dict):
             if not isinstance(inputs, (list, tuple)):
                 inputs = [inputs]
@@ -28,7 +33,7 @@ class RondelRep(BackendRep):
 
 class RondelBackend(Backend):
     @classmethod
-    def is_compatible(cls, model, device="CPU", **_):
+    def is_compatible(cls, model: Model, device: str = "CPU", **_: Any) -> bool:
         try:
             InferenceSession(model)
         except UnsupportedError:
@@ -36,15 +41,17 @@ class RondelBackend(Backend):
         return cls.supports_device(device)
 
     @classmethod
-    def prepare(cls, model, device="CPU", **_):
+    def prepare(cls, model: Model, device: str = "CPU", **_: Any) -> RondelRep:
         return RondelRep(InferenceSession(model))
 
     @classmethod
-    def run_model(cls, model, inputs, device="CPU", **_):
+    def run_model(cls, model: Model, inputs: Any, device: str = "CPU", **_: Any) -> tuple[Any, ...]:
         return cls.prepare(model, device).run(inputs)
 
     @classmethod
-    def run_node(cls, node, inputs, device="CPU", outputs_info=None, **kwargs):
+    def run_node(
+        cls, node: onnx.NodeProto, inputs: Any, device: str = "CPU", outputs_info: Any = None, **kwargs: Any
+    ) -> tuple[Any, ...]:
         """Runs one node at opset `opset_version`; default: the newest opset of onnx."""
         feeds = {name: np.asarray(x) for name, x in zip([n for n in node.input if n], inputs)}
         graph = helper.make_graph(
@@ -58,7 +65,7 @@ class RondelBackend(Backend):
         return cls.prepare(model, device).run(feeds)
 
     @classmethod
-    def supports_device(cls, device):
+    def supports_device(cls, device: str) -> bool:
         return device.split(":")[0] == "CPU"
 
 

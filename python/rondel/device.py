@@ -66,8 +66,21 @@ class OrtDevice:
         """The type of the CPU. gpu(), cuda(), npu() and the others: the types of devices that are not here."""
         return _TYPES["cpu"]
 
-    gpu, cuda, dml, webgpu = (staticmethod(lambda: 1) for _ in range(4))
-    npu, cann, fpga = staticmethod(lambda: 3), staticmethod(lambda: 3), staticmethod(lambda: 2)
+    @staticmethod
+    def gpu() -> int:
+        return _TYPES["gpu"]
+
+    cuda = dml = webgpu = gpu
+
+    @staticmethod
+    def npu() -> int:
+        return _TYPES["npu"]
+
+    cann = npu
+
+    @staticmethod
+    def fpga() -> int:
+        return _TYPES["fpga"]
 
     def _get_c_device(self) -> OrtDevice:
         return self

@@ -1,5 +1,7 @@
 """Every error Rondel raises. The message names the node, the op, types and shapes, and what to try."""
 
+from __future__ import annotations
+
 
 class Error(RuntimeError):
     """Base of all errors. `str(error)` is the complete text: where it happened, then what happened.
@@ -9,19 +11,19 @@ class Error(RuntimeError):
     message: what happened, without the place.
     """
 
-    frames = ()
+    frames: tuple[tuple[str, int | None], ...] = ()
 
     @property
-    def message(self):
+    def message(self) -> str:
         return self.__dict__.get("_message", str(self))
 
     @property
-    def node(self):
+    def node(self) -> str | None:
         """The innermost source; None if there is no frame."""
         return self.frames[-1][0] if self.frames else None
 
     @property
-    def trips(self):
+    def trips(self) -> tuple[int, ...]:
         """The trips under way of the enclosing loops, outermost first."""
         return tuple(trip for _, trip in self.frames if trip is not None)
 

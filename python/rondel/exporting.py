@@ -1,5 +1,10 @@
 """Models written as standard ONNX."""
 
+from __future__ import annotations
+
+import os
+from typing import Any, overload
+
 from . import _rondel
 from .errors import CallerError
 from .models import issue_warnings, model_source
@@ -13,14 +18,41 @@ class ExportReport:
     """What was written: opset, ir_version, op_counts, loops [(name, "Scan" or "Loop", why no Scan)], notes,
     bytes and external_bytes."""
 
-    def __init__(self, found):
+    opset: int
+    ir_version: int
+    op_counts: dict[str, int]
+    loops: list[tuple[str, str, str]]
+    notes: list[str]
+    bytes: int
+    external_bytes: int
+
+    def __init__(self, found: dict[str, Any]) -> None:
         self.__dict__.update(found)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"ExportReport(opset={self.opset}, bytes={self.bytes}, loops={self.loops})"
 
 
-def export(model, path=None, *, opset=None, external_data=False, compiled=False, assertions=True, sess_options=None):
+@overload
+def export(
+    model: Any, path: None = None, *, opset: int | None = None, external_data: bool = False, compiled: bool = False,
+    assertions: bool = True, sess_options: SessionOptions | None = None,
+) -> bytes: ...  # fmt: skip
+@overload
+def export(
+    model: Any, path: str | os.PathLike[str], *, opset: int | None = None, external_data: bool = False, compiled: bool = False,
+    assertions: bool = True, sess_options: SessionOptions | None = None,
+) -> ExportReport: ...  # fmt: skip
+def export(
+    model: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    opset: int | None = None,
+    external_data: bool = False,
+    compiled: bool = False,
+    assertions: bool = True,
+    sess_options: SessionOptions | None = None,
+) -> bytes | ExportReport:
     """Writes a model as standard ONNX that onnx's checker accepts.
 
     model: path, bytes, ModelProto, an InferenceSession or a network. path: the file to write; None: returns the model as bytes.

@@ -1,16 +1,38 @@
 """Gradients and tangents of models, as models."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from . import _rondel
 from .errors import CallerError
+from .metadata import NodeArg
 from .models import issue_warnings, model_source
 from .options import SessionOptions
 from .rewriting import as_options_ask
 from .session import InferenceSession
 
+if TYPE_CHECKING:
+    import onnx
 
-def grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), checkpoint="none", prefix="grad_", sess_options=None):
+Names = str | Iterable[str]
+"""A name, or several."""
+
+
+def grad(
+    model: Any,
+    wrt: Names,
+    outputs: Names | None = None,
+    seed: Names | None = None,
+    *,
+    stop_gradient: Names = (),
+    checkpoint: str | int = "none",
+    prefix: str = "grad_",
+    sess_options: SessionOptions | None = None,
+) -> onnx.ModelProto:
     """The model with its gradient, as a standard ONNX model that any runtime can run: an onnx.ModelProto.
 
     model: path, bytes, ModelProto, an InferenceSession or a network. Its inputs and outputs keep their names. After its outputs come
@@ -36,7 +58,16 @@ def grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), checkpoint="n
     return onnx.load_model_from_string(data)
 
 
-def value_and_grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), checkpoint="none", sess_options=None):
+def value_and_grad(
+    model: Any,
+    wrt: Names,
+    outputs: Names | None = None,
+    seed: Names | None = None,
+    *,
+    stop_gradient: Names = (),
+    checkpoint: str | int = "none",
+    sess_options: SessionOptions | None = None,
+) -> Callable[..., tuple[Any, dict[str, Any]]]:
     """A function of feeds that computes the differentiated outputs and their gradient in one run. It is compiled once.
 
     The arguments are those of `grad`. The function takes a mapping of arrays by input name, or arrays as keywords, including the seeds. It
@@ -58,11 +89,19 @@ def value_and_grad(model, wrt, outputs=None, seed=None, *, stop_gradient=(), che
     return evaluate
 
 
-def is_of_floats(port):
+def is_of_floats(port: NodeArg) -> bool:
     return port.type in ("tensor(float)", "tensor(double)", "tensor(float16)", "tensor(bfloat16)")
 
 
-def jvp(model, wrt, outputs=None, *, stop_gradient=(), prefix="tangent_", sess_options=None):
+def jvp(
+    model: Any,
+    wrt: Names,
+    outputs: Names | None = None,
+    *,
+    stop_gradient: Names = (),
+    prefix: str = "tangent_",
+    sess_options: SessionOptions | None = None,
+) -> onnx.ModelProto:
     """The model with its derivative along directions (forward mode), as a standard ONNX model: an onnx.ModelProto.
 
     Besides its own inputs it has an input `prefix` + name for each name of `wrt`, of the same shape and dtype: a direction. After its own

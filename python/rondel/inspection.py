@@ -33,7 +33,7 @@ class Report:
     findings: list[tuple[str, str, str]]
     runs: bool
 
-    def __init__(self, found):
+    def __init__(self, found: dict[str, Any]) -> None:
         self.inputs = [NodeArg(p) for p in found["inputs"]]
         self.outputs = [NodeArg(p) for p in found["outputs"]]
         self.opsets = found["opsets"]

@@ -1,5 +1,9 @@
 """What a model says of itself: its inputs and outputs, and the metadata of its file."""
 
+from __future__ import annotations
+
+from typing import Any
+
 
 class NodeArg:
     """An input or output: its name, type ('tensor(float)') and shape (numbers, names, or None).
@@ -12,7 +16,7 @@ class NodeArg:
     type: str
     shape: list[int | str | None] | None
 
-    def __init__(self, info):
+    def __init__(self, info: Any) -> None:
         self.name = info.name
         self.type = info.type
         self.shape = [] if "seq(" in info.type else _shape(info.shape)
@@ -38,7 +42,7 @@ class ModelMetadata:
     version: int
     custom_metadata_map: dict[str, str]
 
-    def __init__(self, info):
+    def __init__(self, info: Any) -> None:
         for key in self.__annotations__:
             setattr(self, key, getattr(info, key))
 

@@ -1,12 +1,17 @@
 """Models as differentiable functions of torch tensors. Needs torch; the rest of the package does not."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 import torch
 
 from .errors import CallerError
 from .gradients import grad_bytes, is_of_floats
-from .models import model_source
-from .options import RunOptions
+from .models import Model, model_source
+from .options import RunOptions, SessionOptions
 from .session import InferenceSession
 
 
@@ -23,7 +28,14 @@ class Function:
     once more, together with its gradient by the inputs that need one. That model is made and compiled when it is first needed.
     """
 
-    def __init__(self, model, wrt=None, *, checkpoint="none", sess_options=None):
+    def __init__(
+        self,
+        model: Model,
+        wrt: str | Iterable[str] | None = None,
+        *,
+        checkpoint: str | int = "none",
+        sess_options: SessionOptions | None = None,
+    ) -> None:
         self._source = model_source(model)
         self._options, self._checkpoint = sess_options, checkpoint
         self._session = InferenceSession(self._source, sess_options)
@@ -38,7 +50,7 @@ class Function:
         self._seeded = {p.name: f"gradient of {p.name}" for p in self._session.get_outputs() if is_of_floats(p)}
         self._gradients = {}
 
-    def __call__(self, *tensors, **named):
+    def __call__(self, *tensors: torch.Tensor, **named: torch.Tensor) -> Any:
         found = _Run.apply(self, *self._ordered(tensors, named))
         return found[0] if len(found) == 1 else found
 

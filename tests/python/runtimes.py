@@ -6,8 +6,6 @@ import onnxruntime.datasets
 import pytest
 
 import rondel
-import rondel.capi._pybind_state
-import rondel.capi.onnxruntime_inference_collection
 
 #: X times [[1, 2], [3, 4], [5, 6]], the model of most of ONNX Runtime's own tests
 MUL = onnxruntime.datasets.get_example("mul_1.onnx")

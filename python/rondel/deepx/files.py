@@ -1,10 +1,14 @@
 """The files that programs may read and write: those below one folder."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import pathlib
 import re
 import stat
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -25,13 +29,13 @@ class Folder:
     max_bytes: the largest allowed size of a file that is read; None: no limit.
     """
 
-    def __init__(self, root, max_bytes=None):
+    def __init__(self, root: str | os.PathLike[str], max_bytes: int | None = None) -> None:
         self._max_bytes = max_bytes
         self._root = pathlib.Path(root).resolve()
         if not self._root.is_dir():
             raise CallerError(f"folder is '{root}'; expected a folder that exists")
 
-    def save(self, path, unpacked):
+    def save(self, path: str, unpacked: Any) -> None:
         array = arrays.from_value(unpacked, path)
         target = self._resolved(path)
         try:
@@ -44,14 +48,14 @@ class Folder:
         except OSError as error:
             raise CallerError(f"'{path}' cannot be written: {error.strerror or error}") from None
 
-    def load(self, path):
+    def load(self, path: str) -> Any:
         source = self._resolved(path)
         if source.suffix == ".npy":
             return _value(self._read_npy(source, path), path)
         name, shape = self._read_type(_shape_file(source), path)
         return self.load_data(path, name, shape)
 
-    def load_data(self, path, name, shape):
+    def load_data(self, path: str, name: str, shape: Sequence[int]) -> Any:
         """Loads a tensor of the given dtype and shape, from a .npy file or from a file of raw elements."""
         source = self._resolved(path)
         dtype = arrays.numpy_dtype(name)

@@ -1,10 +1,14 @@
 """A server that executes deepx instructions received over UDP, with the protocol that deepx front ends expect."""
 
+from __future__ import annotations
+
 import socket
 import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from ..errors import CallerError
-from .session import checked_seconds
+from .session import Session, checked_seconds
 
 _LARGEST = 65_536  #: size of the receive buffer in bytes; no datagram is larger
 _LARGEST_REPLY = 65_507  #: the most bytes that a datagram over IPv4 can hold
@@ -21,7 +25,14 @@ class Server:
     address: "host:port", or "[::1]:port" for IPv6; port 0: any free port.
     """
 
-    def __init__(self, session, address="127.0.0.1:8080", *, on_print=None, deadline=60):
+    def __init__(
+        self,
+        session: Session,
+        address: str = "127.0.0.1:8080",
+        *,
+        on_print: Callable[[str], Any] | None = None,
+        deadline: float | None = 60,
+    ) -> None:
         self._session, self._on_print, self._deadline = session, on_print, checked_seconds("deadline", deadline)
         family, place = _resolved(address)
         self._socket = socket.socket(family, socket.SOCK_DGRAM)
@@ -32,17 +43,17 @@ class Server:
             raise
 
     @property
-    def address(self):
+    def address(self) -> str:
         """The address on which the server listens: "127.0.0.1:8080"."""
         host, port = self._socket.getsockname()[:2]
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
-    def serve(self):
+    def serve(self) -> NoReturn:
         """Answers datagrams until an exception such as KeyboardInterrupt is raised."""
         while True:
             self.serve_one()
 
-    def serve_one(self):
+    def serve_one(self) -> None:
         """Waits for one datagram and answers it. The content of a datagram never raises an exception here."""
         try:
             text, client = self._socket.recvfrom(_LARGEST)
@@ -54,7 +65,7 @@ class Server:
             except OSError as error:
                 print(f"rondel: no answer could be sent: {error}", file=sys.stderr)
 
-    def answers(self, text):
+    def answers(self, text: bytes) -> list[bytes]:
         """Runs the lines of a datagram and returns their answers: a list of bytes."""
         found = []
         try:
@@ -66,13 +77,13 @@ class Server:
             found.append(_answer({}, error))
         return found
 
-    def close(self):
+    def close(self) -> None:
         self._socket.close()
 
-    def __enter__(self):
+    def __enter__(self) -> Server:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -1,11 +1,14 @@
 """Sessions of deepx instructions, and the documentation of instructions."""
 
+from __future__ import annotations
+
+import os
 import warnings
-from collections.abc import MutableMapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import Any, NamedTuple
 
 from .. import _rondel, arrays
-from ..errors import CallerError
+from ..errors import CallerError, Error
 from ..exporting import ExportReport
 from ..option_checks import boolean, integer, path_text, seconds
 from .files import Folder
@@ -14,7 +17,7 @@ _engine = _rondel.deepx
 _MOST = 2**63 - 1
 
 
-class Session(MutableMapping):
+class Session(MutableMapping[str, Any]):
     """Named tensors, vectors and scalars ("arguments"), and the programs that change them. For use by one thread at a time.
 
     folder: `save`, `load` and `loadtensordata` read and write files in and below this folder; None: these instructions fail. Or an object
@@ -27,7 +30,16 @@ class Session(MutableMapping):
     `session["t"] = array` makes a tensor, or gives it a new value of any type. `del session["t"]` deletes a name of any kind.
     """
 
-    def __init__(self, folder=None, max_memory_bytes=None, *, seed=0, max_trips=None, threads=0, jit=True):
+    def __init__(
+        self,
+        folder: Any = None,
+        max_memory_bytes: int | None = None,
+        *,
+        seed: int = 0,
+        max_trips: int | None = None,
+        threads: int = 0,
+        jit: bool = True,
+    ) -> None:
         self._session = _engine.Session(
             max_memory_bytes=None if max_memory_bytes is None else _checked("max_memory_bytes", max_memory_bytes, integer(0, 2**64 - 1)),
             seed=_checked("seed", seed, integer(0, 2**64 - 1)),
@@ -37,7 +49,15 @@ class Session(MutableMapping):
             folder=folder if folder is None or hasattr(folder, "load_data") else Folder(path_text(folder), max_memory_bytes),
         )
 
-    def run(self, text, keep_going=False, on_print=None, *, on_line=None, deadline=None):
+    def run(
+        self,
+        text: str | bytes,
+        keep_going: bool = False,
+        on_print: Callable[[str], Any] | None = None,
+        *,
+        on_line: Callable[[int, dict[str, str], Error | None], Any] | None = None,
+        deadline: float | None = None,
+    ) -> list[Error]:
         """Runs a program.
 
         text: str, or bytes of UTF-8. The effect is that of running the lines one after another.
@@ -63,7 +83,7 @@ class Session(MutableMapping):
             raise failures[0]
         return failures
 
-    def export(self, text, path, *, opset=None, assertions=True):
+    def export(self, text: str | bytes, path: str | os.PathLike[str], *, opset: int | None = None, assertions: bool = True) -> ExportReport:
         """Writes a program as an ONNX model, without running it.
 
         Tensors of this session that the program reads are the model's inputs. Tensors that it writes and that exist at its end are the
@@ -76,40 +96,40 @@ class Session(MutableMapping):
         options.assertions = _checked("assertions", assertions, ("True or False", boolean))
         return ExportReport(self._session.export_program(_program(text), path_text(path), options))
 
-    def names(self):
+    def names(self) -> list[str]:
         """All names, sorted."""
         return self._session.names()
 
-    def kind(self, name):
+    def kind(self, name: str) -> str:
         """(kind, dtype, shape) of a name. kind: "argument", "vector" or "tensor"; dtype: NumPy's. None for an unknown name."""
         found = self._session.find(name)
         return None if found is None else (found[0], arrays.numpy_dtype(found[1]), found[2])
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Any:
         if name not in self:
             raise KeyError(name)
         return arrays.from_value(self._session.get(name), name)
 
-    def __setitem__(self, name, value):
+    def __setitem__(self, name: str, value: Any) -> None:
         if not isinstance(name, str):
             raise CallerError(f"a name is {name!r}; expected a str")
         self._session.set(name, arrays.to_value(value, f"'{name}'", ""))
 
-    def __delitem__(self, name):
+    def __delitem__(self, name: str) -> None:
         if name not in self:
             raise KeyError(name)
         self._session.erase(name)
 
-    def __contains__(self, name):
+    def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self._session.find(name) is not None
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self.names())
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.names())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<rondel.deepx.Session of {len(self)} names>"
 
 
@@ -117,30 +137,30 @@ class Instruction(NamedTuple):
     """An instruction, or a kind of block."""
 
     name: str
-    spellings: list  #: other names
+    spellings: list[str]  #: other names
     usage: str  #: "add@T a b -> c"
     backward: str  #: "add@T a(a_grad) b(b_grad) <- c(c_grad)"; "" if there is no such form
     dtypes: str  #: what T may be, "numbers"; "" if there is no T
     doc: str  #: one line
 
 
-def instructions():
+def instructions() -> list[Instruction]:
     """All instructions, sorted by name, then the kinds of blocks: a list of Instruction."""
     return [Instruction(**row) for row in _engine.instructions()]
 
 
-def help(name):
+def help(name: str) -> str:
     """The documentation of an instruction, a few lines. Raises CallerError for an unknown name."""
     return _engine.help(name)
 
 
-def formatted(text):
+def formatted(text: str | bytes) -> str:
     """A program in canonical form, with indented blocks: programs with the same instructions become the same text. Raises
     CallerError for text that cannot be parsed."""
     return _engine.formatted(_program(text))
 
 
-def ends_in_block(text):
+def ends_in_block(text: str | bytes) -> bool:
     """Whether a program ends inside a block, so that more lines must follow."""
     return _engine.ends_in_block(_program(text))
 
@@ -163,7 +183,7 @@ def _program(text):
     raise CallerError(f"the program is a {type(text).__name__}; expected a str, or bytes of UTF-8")
 
 
-def checked_seconds(name, value):
+def checked_seconds(name: str, value: float | None) -> float | None:
     """A time in seconds as a float, or None. Raises CallerError for any other value."""
     return _checked(name, value, ("a time in seconds, 0 or more, or None", seconds))
 

@@ -8,7 +8,7 @@ array([4, 5])
 """
 
 import importlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import onnx as onnx
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["onnx", "trace"]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     """Makes the functions at their first use."""
     if name in __all__:
         onnx = importlib.import_module(".onnx", __name__)

@@ -1,6 +1,10 @@
 """Python functions of arrays as models."""
 
+from __future__ import annotations
+
 import inspect
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +18,7 @@ from .traced import Traced
 from .traces import described
 
 
-def trace(function, *examples) -> InferenceSession:
+def trace(function: Callable[..., Any], *examples: Any) -> InferenceSession:
     """Makes a model from a function of arrays; `rondel.export` saves the model.
 
     The function is called with traced values, like the body of a loop, and returns traced values, arrays or numbers. examples:

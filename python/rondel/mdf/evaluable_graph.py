@@ -1,6 +1,10 @@
 """EvaluableGraph with modeci_mdf's interface, on Rondel's engine: scripts that step through a model import this class instead."""
 
+from __future__ import annotations
+
 import operator
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -24,7 +28,11 @@ class EvaluableGraph:
     model that Rondel does not run.
     """
 
-    def __init__(self, graph, verbose=False):
+    enodes: dict[str, EvaluableNode]
+    root_nodes: list[str]
+    output_enodes: list[EvaluableNode]
+
+    def __init__(self, graph: Any, verbose: bool = False) -> None:
         self.graph = graph
         self.verbose = verbose
         model = _model(graph)
@@ -41,7 +49,9 @@ class EvaluableGraph:
         self.root_nodes = model.root_nodes
         self.output_enodes = [self.enodes[node] for node in model.output_nodes]
 
-    def evaluate(self, time_increment=None, array_format="numpy", initializer=None):
+    def evaluate(
+        self, time_increment: float | None = None, array_format: str = "numpy", initializer: Mapping[str, Any] | None = None
+    ) -> None:
         """Evaluates the graph once.
 
         time_increment: the time that passes; None: states with a time derivative take their initial values, everything else
@@ -66,7 +76,7 @@ class EvaluableGraph:
         self._inbox.clear()
 
     @property
-    def scheduler(self):
+    def scheduler(self) -> NoReturn:
         """modeci_mdf's scheduler. Rondel has none: raises UnsupportedError."""
         raise UnsupportedError(
             "there is no scheduler, nor its execution_list and clock: conditions are compiled with the model. What a node's executions are, "
@@ -74,7 +84,7 @@ class EvaluableGraph:
         )
 
     @property
-    def order_of_execution(self):
+    def order_of_execution(self) -> NoReturn:
         """The nodes executed so far. Rondel does not record them: raises UnsupportedError."""
         raise UnsupportedError("the order of execution is not kept: conditions are compiled with the model")
 
@@ -84,13 +94,18 @@ class EvaluableNode:
     `evaluable_inputs` is a dict of id to EvaluableInput.
     """
 
+    evaluable_inputs: dict[str, EvaluableInput]
+    evaluable_outputs: dict[str, Evaluable]
+    evaluable_parameters: dict[str, Evaluable]
+    evaluable_functions: dict[str, Evaluable]
+
     def __init__(self, ahead, inputs, outputs, parameters, functions):
         self.evaluable_inputs = inputs
         self.evaluable_outputs = {item: Evaluable(ahead, name) for item, name in outputs.items()}
         self.evaluable_parameters = {item: Evaluable(ahead, name) for item, name in parameters.items()}
         self.evaluable_functions = {item: Evaluable(ahead, name) for item, name in functions.items()}
 
-    def get_output(self, id=None):
+    def get_output(self, id: str | None = None) -> Any:
         """The value of an output port. id None: the value of the only output port, or a tuple of all values."""
         if id is not None:
             return self.evaluable_outputs[id].curr_value if id in self.evaluable_outputs else None
@@ -106,7 +121,7 @@ class Evaluable:
         self._name = name
 
     @property
-    def curr_value(self):
+    def curr_value(self) -> Any:
         """The value after the last evaluation, a NumPy number or array; None before the first. NaN (or 0, if the dtype has no
         NaN) if its node has not been executed yet.
         """
@@ -125,13 +140,13 @@ class EvaluableInput:
         self.name = name
 
     @property
-    def curr_value(self):
+    def curr_value(self) -> Any:
         """The value given since the last evaluation; None if there is none. Before the first evaluation, the default."""
         if self.name in self._inbox:
             return self._inbox[self.name]
         return None if self._ahead.evaluated else self._default
 
-    def set_input_value(self, value):
+    def set_input_value(self, value: Any) -> None:
         """Gives the port a number or an array. If the port's `reduce` is "add" or "multiply", further values and the values of edges
         are added or multiplied; if it is "overwrite", the value of an edge wins.
         """

@@ -1,5 +1,7 @@
 """Rondel in place of ONNX Runtime inside an installed modeci_mdf."""
 
+from __future__ import annotations
+
 import functools
 import importlib
 
@@ -23,7 +25,7 @@ def _caller(name: str, opset: int):
     return caller(op) if op is not None and op.runs and not op.deprecated else None
 
 
-def install():
+def install() -> None:
     """From now on the ONNX functions of an installed modeci_mdf are evaluated by Rondel, each compiled once.
 
     Replaces `run_onnx_op`, `predict_with_onnxruntime`, and the functions `loop`, `scan` and `if` of modeci_mdf.functions.onnx, and
@@ -70,7 +72,7 @@ def install():
     _replaced[engine, "evaluate_onnx_expr"] = evaluate_onnx_expr
 
 
-def uninstall():
+def uninstall() -> None:
     """Undoes `install`: modeci_mdf evaluates its ONNX functions with ONNX Runtime again."""
     if not _replaced:
         return

@@ -1,10 +1,14 @@
 """MDF models, their runs and results."""
 
+from __future__ import annotations
+
 import json
 import math
 import operator
+import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +21,7 @@ from ..progress import Progress
 from ..session import InferenceSession
 
 
-def load(path, sess_options=None):
+def load(path: str | os.PathLike[str], sess_options: SessionOptions | None = None) -> Model:
     """Reads a model: JSON if the file's name ends in .json, else YAML.
 
     Warns (rondel.ModelWarning) of keys that MDF does not define; they are ignored. Raises CallerError naming line and column,
@@ -30,7 +34,7 @@ def load(path, sess_options=None):
     return _read(source, sess_options)
 
 
-def loads(model, sess_options=None):
+def loads(model: str | bytes | Mapping[str, Any], sess_options: SessionOptions | None = None) -> Model:
     """Reads a model from a text, str or UTF-8 bytes (JSON if it begins with a brace, else YAML), or from a dict with the same content.
 
     In a dict, NumPy arrays may stand for lists. Warns and raises as `load` does.
@@ -71,29 +75,29 @@ def _plain(x):
     return str(x) if isinstance(x, float) and not math.isfinite(x) else x
 
 
-class Results(Mapping):
+class Results(Mapping[str, np.ndarray]):
     """What a run recorded: a mapping from "node.port" to an array with time on axis 0, and from "time".
 
     Row k of an array is the value after evaluation k, at time k * dt. In a sweep, axis 1 is the axis of its points.
     """
 
-    def __init__(self, time, values):
+    def __init__(self, time: np.ndarray, values: dict[str, np.ndarray]) -> None:
         self._arrays = {**values, "time": time}
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> np.ndarray:
         return self._arrays[name]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._arrays)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._arrays)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         shapes = ", ".join(f"'{name}': {array.dtype}{list(array.shape)}" for name, array in self.items())
         return f"Results({shapes})"
 
-    def to_pandas(self):
+    def to_pandas(self) -> Any:
         """A pandas.DataFrame with one row per time. An array with further axes gets one column per element, named
         "node.port[0, 1]". Raises ImportError without pandas.
         """
@@ -101,7 +105,7 @@ class Results(Mapping):
 
         return pandas.DataFrame(dict(self.columns()), index=pandas.Index(self["time"], name="time"))
 
-    def columns(self):
+    def columns(self) -> Iterator[tuple[str, np.ndarray]]:
         """Pairs of a name and an array [time], one pair for each element of the rows of each array except "time"."""
         for name, array in self.items():
             if name == "time":
@@ -119,63 +123,73 @@ class Model:
     Compiled code is kept: a run with other values, steps or dt compiles nothing.
     """
 
-    def __init__(self, model, options):
+    def __init__(self, model: Any, options: SessionOptions) -> None:
         self._options = options
         self._model = model
 
     @property
-    def name(self):
+    def name(self) -> str:
         """The id of the model's graph."""
         return self._model.name()
 
     @property
-    def recordable(self):
+    def recordable(self) -> list[str]:
         """The names that `record` may have: "node.port", "node.parameter", "node.function"."""
         return self._model.recordable()
 
     @property
-    def input_ports(self):
+    def input_ports(self) -> list[str]:
         """The names that `inputs` may have."""
         return self._model.input_ports()
 
     @property
-    def nodes(self):
+    def nodes(self) -> list[str]:
         """The ids of the nodes, in the order of the file."""
         return self._model.nodes()
 
     @property
-    def root_nodes(self):
+    def root_nodes(self) -> list[str]:
         """The nodes without incoming edges; if there are none, the nodes that have an input port with a default_value."""
         return self._model.root_nodes()
 
     @property
-    def output_nodes(self):
+    def output_nodes(self) -> list[str]:
         """The nodes without outgoing edges."""
         return self._model.output_nodes()
 
     @property
-    def draws(self):
+    def draws(self) -> bool:
         """Whether the model draws random numbers."""
         return self._model.draws(self._settings(0, 1.0, self.recordable, None, None, None, True))
 
     @property
-    def output_ports(self):
+    def output_ports(self) -> list[str]:
         """The names that are recorded if `record` is None."""
         return self._model.output_ports()
 
     @property
-    def parameters(self):
+    def parameters(self) -> list[str]:
         """The names that `initial` and `set` may have."""
         return self._model.parameters()
 
     @property
-    def functions(self):
+    def functions(self) -> list[str]:
         """The functions of nodes, "node.function"."""
         return self._model.functions()
 
     def run(
-        self, steps=0, dt=1.0, record=None, inputs=None, initial=None, set=None, *, single_precision=True, progress=True, run_options=None
-    ):
+        self,
+        steps: int = 0,
+        dt: float = 1.0,
+        record: str | Iterable[str] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        initial: Mapping[str, Any] | None = None,
+        set: Mapping[str, Any] | None = None,
+        *,
+        single_precision: bool = True,
+        progress: bool = True,
+        run_options: RunOptions | None = None,
+    ) -> Results:
         """Runs the model: an initial evaluation, then `steps` steps of `dt`. Returns Results of steps + 1 rows.
 
         record: names of output ports, parameters or functions, as "node.port"; None: all output ports. If a port has the
@@ -225,7 +239,14 @@ class Model:
             bar.clear()
         return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
-    def simulation(self, record=None, initial=None, set=None, *, single_precision=True):
+    def simulation(
+        self,
+        record: str | Iterable[str] | None = None,
+        initial: Mapping[str, Any] | None = None,
+        set: Mapping[str, Any] | None = None,
+        *,
+        single_precision: bool = True,
+    ) -> Simulation:
         """A Simulation: a run that continues in parts, some evaluations at a time. The arguments are those of `run`."""
         settings = self._settings(0, 1.0, record, None, initial, set, single_precision)
         return Simulation(self._model, settings, self._recorded(settings))
@@ -233,7 +254,17 @@ class Model:
     def _recorded(self, settings):
         return settings.record or self.output_ports
 
-    def session(self, steps=0, dt=1.0, record=None, inputs=None, initial=None, set=None, *, single_precision=True):
+    def session(
+        self,
+        steps: int = 0,
+        dt: float = 1.0,
+        record: str | Iterable[str] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        initial: Mapping[str, Any] | None = None,
+        set: Mapping[str, Any] | None = None,
+        *,
+        single_precision: bool = True,
+    ) -> InferenceSession:
         """The model as an InferenceSession, to inspect it or to export it with rondel.export.
 
         Its inputs are "steps", "dt" and the given values ("input node.port", "initial node.parameter", "set node.parameter"),
@@ -257,28 +288,30 @@ class Model:
 class Simulation:
     """A run that continues in parts: some evaluations at a time, each part with its own inputs and dt."""
 
-    def __init__(self, model, settings, names):
+    def __init__(self, model: Any, settings: Any, names: list[str]) -> None:
         self._simulation = _rondel.mdf.Simulation(model, settings)
         self._names = names
 
     @property
-    def evaluated(self):
+    def evaluated(self) -> int:
         """The number of evaluations so far."""
         return self._simulation.evaluated()
 
-    def begin_anew(self):
+    def begin_anew(self) -> None:
         """In the next evaluation no time passes: states with a time derivative take their initial values, everything else
         continues, as in modeci_mdf's `evaluate()` without an increment.
         """
         self._simulation.begin_anew()
 
-    def copy(self):
+    def copy(self) -> Simulation:
         """A simulation that continues from the same states, independently."""
         other = Simulation.__new__(Simulation)
         other._simulation, other._names = _rondel.mdf.Simulation(self._simulation), self._names
         return other
 
-    def advance(self, evaluations=1, dt=1.0, inputs=None, run_options=None):
+    def advance(
+        self, evaluations: int = 1, dt: float = 1.0, inputs: Mapping[str, Any] | None = None, run_options: RunOptions | None = None
+    ) -> dict[str, np.ndarray]:
         """Makes evaluations; the first one of the simulation initializes the states. Returns a dict of name to array [evaluations, ...].
 
         inputs: as in Model.run, one row for each of these evaluations; if an edge overwrites the port, the edge's value wins.

@@ -27,21 +27,23 @@ class ILogger(NoOpContextManager):
 
     INTERNAL_ERROR, ERROR, WARNING, INFO, VERBOSE = Severity
 
-    def __init__(self):
+    def __init__(self) -> None:
         pass
 
-    def log(self, severity, msg):
+    def log(self, severity: "ILogger.Severity", msg: str) -> None:
         """Called once for each option that is ignored."""
 
 
 class Logger(ILogger):
     """Writes messages that are at least as severe as min_severity to standard error."""
 
-    def __init__(self, min_severity=ILogger.Severity.WARNING):
+    min_severity: ILogger.Severity
+
+    def __init__(self, min_severity: ILogger.Severity = ILogger.Severity.WARNING) -> None:
         super().__init__()
         self.min_severity = min_severity
 
-    def log(self, severity, msg):
+    def log(self, severity: "ILogger.Severity", msg: str) -> None:
         if severity <= self.min_severity:
             print(f"[rondel] {ILogger.Severity(severity).name}: {msg}", file=sys.stderr)
 
@@ -132,17 +134,17 @@ class IOptimizationProfile:
         self._shapes = {}
 
     @checked
-    def set_shape(self, input: str, min: Dims, opt: Dims, max: Dims):
+    def set_shape(self, input: str, min: Dims, opt: Dims, max: Dims) -> None:
         self._shapes[input] = [min, opt, max]
 
     @checked
-    def get_shape(self, input: str) -> list:
+    def get_shape(self, input: str) -> list[Dims]:
         return self._shapes.get(input, [])
 
     set_shape_input = set_shape
     get_shape_input = get_shape
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return True
 
 
@@ -155,7 +157,7 @@ class IBuilderConfig(NoOpContextManager, ExplainsMissingNames):
         self.__dict__["_note"] = note
         self.reset()
 
-    def reset(self):
+    def reset(self) -> None:
         """Sets all options to TensorRT's defaults."""
         note = self._note
         self.__dict__.clear()
@@ -182,12 +184,12 @@ class IBuilderConfig(NoOpContextManager, ExplainsMissingNames):
         self.__dict__[name] = value
 
     @checked
-    def set_flag(self, flag: BuilderFlag):
+    def set_flag(self, flag: BuilderFlag) -> None:
         self._note(f"BuilderFlag.{flag.name} is ignored: every layer computes in the types of its inputs")
         self.__dict__["flags"] |= 1 << flag
 
     @checked
-    def clear_flag(self, flag: BuilderFlag):
+    def clear_flag(self, flag: BuilderFlag) -> None:
         self.__dict__["flags"] &= ~(1 << flag)
 
     @checked
@@ -195,7 +197,7 @@ class IBuilderConfig(NoOpContextManager, ExplainsMissingNames):
         return bool(self.flags >> flag & 1)
 
     @checked
-    def set_memory_pool_limit(self, pool: MemoryPoolType, pool_size: Number):
+    def set_memory_pool_limit(self, pool: MemoryPoolType, pool_size: Number) -> None:
         self._note("memory pool limits are ignored: set SessionOptions.max_memory_bytes")
         self._limits[pool] = pool_size
 
@@ -217,6 +219,8 @@ class Builder(NoOpContextManager, ExplainsMissingNames):
     max_threads = Ignored(0, "set SessionOptions.intra_op_num_threads")
     max_batch_size = Ignored(1, "the batch is an axis like others")
     error_recorder = Ignored(None, "errors are raised")
+    logger: ILogger
+    notes: list[str]
     num_DLA_cores = 0
     platform_has_fast_fp16 = False
     platform_has_fast_int8 = False
@@ -256,11 +260,11 @@ class Builder(NoOpContextManager, ExplainsMissingNames):
             return False
         return True
 
-    def reset(self):
+    def reset(self) -> None:
         """Sets all attributes to their defaults."""
         self._ignored_values.clear()
 
-    def note(self, text):
+    def note(self, text: str) -> None:
         """Adds a text about an ignored option to the notes and logs it; a repeated text is dropped."""
         if text not in self.notes:
             self.notes.append(text)
@@ -269,7 +273,7 @@ class Builder(NoOpContextManager, ExplainsMissingNames):
     _note = note
 
 
-def init_libnvinfer_plugins(logger=None, namespace=""):
+def init_libnvinfer_plugins(logger: object = None, namespace: str = "") -> bool:
     """Does nothing except log a note: Rondel has no plugins."""
     if isinstance(logger, ILogger):
         logger.log(ILogger.Severity.INFO, "init_libnvinfer_plugins is ignored: there are no plugins")

@@ -23,12 +23,12 @@ from .._rondel.network import (
     UnaryOperation,
 )
 from ..errors import CallerError
-from ..exporting import export
+from ..exporting import ExportReport, export
 from ..missing_names import ExplainsMissingNames, Ignored
 from ..options import SessionOptions, checked_options
 from ..session import InferenceSession
 from . import layers
-from .arguments import Axes, checked
+from .arguments import Axes, Flags, checked
 from .foundation import Choice, Dims, Extents, NoOpContextManager, Weights, add_attributes
 from .layers import ILayer, ITensor, wrap
 from .loops import IIfConditional, ILoop
@@ -61,13 +61,17 @@ class Network(NoOpContextManager, ExplainsMissingNames):
     __slots__ = ("_raw", "_ignored_values", "builder", "flags", "__weakref__")
     _missing_names = NETWORK
 
-    def __init__(self, flags=0, builder=None):
+    def __init__(self, flags: Flags = 0, builder: object = None) -> None:
         self._ignored_values = {}
         self._raw = engine.INetworkDefinition()
         self.builder = builder
         self.flags = flags
 
-    has_implicit_batch_dimension = property(lambda self: False, doc="Always False: the batch is an axis like others.")
+    @property
+    def has_implicit_batch_dimension(self) -> bool:
+        """Always False: the batch is an axis like others."""
+        return False
+
     error_recorder = Ignored(None, "errors are raised")
 
     @checked
@@ -86,7 +90,7 @@ class Network(NoOpContextManager, ExplainsMissingNames):
         return InferenceSession.of(self._raw.build_session(options), options)
 
     @checked
-    def to_onnx(self, path: Path | None = None, *, opset: int | None = None, external_data: bool = False):
+    def to_onnx(self, path: Path | None = None, *, opset: int | None = None, external_data: bool = False) -> bytes | ExportReport:
         """The network as standard ONNX: bytes, or with a path a file and an ExportReport. As `rondel.export`.
 
         Raises CallerError as build_session does, for an opset that cannot express the network, and when a file cannot be written.
@@ -105,12 +109,12 @@ class Network(NoOpContextManager, ExplainsMissingNames):
         return self._tensor(self._call_engine("add_input", name, dtype, shape))
 
     @checked
-    def mark_output(self, tensor: ITensor):
+    def mark_output(self, tensor: ITensor) -> None:
         """Makes the tensor an output of the network, under the tensor's name."""
         self._raw.mark_output(tensor._raw)
 
     @checked
-    def unmark_output(self, tensor: ITensor):
+    def unmark_output(self, tensor: ITensor) -> None:
         self._raw.unmark_output(tensor._raw)
 
     @checked
@@ -129,13 +133,13 @@ class Network(NoOpContextManager, ExplainsMissingNames):
         return wrap(self, self._raw.get_layer(index))
 
     @checked
-    def __getitem__(self, index: int):
+    def __getitem__(self, index: int) -> ILayer:
         number = range(self.num_layers)[index] if -self.num_layers <= index < self.num_layers else None
         if number is None:
             raise NoSuchLayer(f"there is no layer {index}; the network has {self.num_layers}")
         return self.get_layer(number)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.num_layers
 
     # ---- constants and fills -------------------------------------------------------------------------------

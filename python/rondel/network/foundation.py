@@ -1,7 +1,8 @@
 """Shapes, permutations, weights and dtypes of networks, and attributes of these kinds."""
 
+from collections.abc import Iterable
 from enum import Enum, IntEnum
-from typing import NewType
+from typing import Any, NewType
 
 import numpy as np
 
@@ -40,7 +41,7 @@ class Dims(tuple):
     __slots__ = ()
     MAX_DIMS = 8
 
-    def __new__(cls, shape=()):
+    def __new__(cls, shape: Any = ()) -> "Dims":
         try:
             return super().__new__(cls, whole_numbers(shape))
         except WrongArgument as wrong:
@@ -56,7 +57,7 @@ class Dims2(Dims):
     __slots__ = ()
     count = 2
 
-    def __new__(cls, *extents):
+    def __new__(cls, *extents: Any) -> "Dims2":
         made = super().__new__(cls, extents[0] if len(extents) == 1 else extents)
         if len(made) != cls.count:
             raise CallerError(f"{cls.__name__} has {cls.count} extents, not {len(made)}")
@@ -67,8 +68,16 @@ class DimsHW(Dims2):
     """Height and width."""
 
     __slots__ = ()
-    h = property(lambda self: self[0], doc="Height.")
-    w = property(lambda self: self[1], doc="Width.")
+
+    @property
+    def h(self) -> int:
+        """Height."""
+        return self[0]
+
+    @property
+    def w(self) -> int:
+        """Width."""
+        return self[1]
 
 
 class Dims3(Dims2):
@@ -125,7 +134,7 @@ class Weights:
 
     __slots__ = ("_array", "_dtype")
 
-    def __init__(self, a=DataType.FLOAT, ptr=None, count=None):
+    def __init__(self, a: Any = DataType.FLOAT, ptr: int | None = None, count: int | None = None) -> None:
         if ptr is not None:
             a = _from_address(a, ptr, count)
         if isinstance(a, DataType):
@@ -153,11 +162,11 @@ class Weights:
     def nbytes(self) -> int:
         return self._array.nbytes
 
-    def numpy(self):
+    def numpy(self) -> np.ndarray:
         """The elements, in the shape of the given array."""
         return self._array
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.size
 
     def engine(self):
@@ -219,14 +228,14 @@ def add_attributes(cls, engine_class):
         setattr(cls, name, attribute)
 
 
-def nptype(dtype):
+def nptype(dtype: DataType) -> type[Any]:
     """The NumPy type of a DataType; types that NumPy lacks come from ml_dtypes."""
     if not isinstance(dtype, DataType):
         raise CallerError(f"nptype of {describe(dtype)}; expected a DataType, such as DataType.FLOAT")
     return arrays.numpy_dtype(_NAMES[dtype]).type
 
 
-def _itemsize(dtype):
+def _itemsize(dtype: DataType) -> float | None:
     """Bytes of an element: a fraction for types of less than a byte, None for strings."""
     if dtype == DataType.STRING:
         return None
@@ -237,7 +246,7 @@ def _itemsize(dtype):
 DataType.itemsize = property(_itemsize, doc=_itemsize.__doc__)
 
 
-def volume(shape) -> int:
+def volume(shape: Iterable[int]) -> int:
     """The number of elements; -1 if an extent is -1."""
     extents = Dims(shape)
     return -1 if -1 in extents else int(np.prod(extents, dtype=object)) if extents else 1

@@ -48,7 +48,7 @@ class ITensor(Handle, ExplainsMissingNames):
     _missing_names = TENSOR
 
     @checked
-    def set_dimension_name(self, index: int, name: str):
+    def set_dimension_name(self, index: int, name: str) -> None:
         """Names an extent of an input. Extents of one name are expected to be equal. If they are not, the network runs
         as if they had no names.
         """
@@ -92,12 +92,12 @@ class ILayer(Handle):
         return self._tensor(self._raw.get_output(index))
 
     @checked
-    def set_input(self, index: int, tensor: ITensor):
+    def set_input(self, index: int, tensor: ITensor) -> None:
         """Replaces input `index`, or sets an optional input."""
         self._raw.set_input(index, tensor._raw)
 
     @checked
-    def set_output_type(self, index: int, dtype: DataType):
+    def set_output_type(self, index: int, dtype: DataType) -> None:
         """Casts output `index` to this type if it has another."""
         self._raw.set_output_type(index, dtype)
 
@@ -110,11 +110,11 @@ class ILayer(Handle):
         return self._raw.output_type_is_set(index)
 
     @checked
-    def reset_output_type(self, index: int):
+    def reset_output_type(self, index: int) -> None:
         self._raw.reset_output_type(index)
 
     @checked
-    def reset_precision(self):
+    def reset_precision(self) -> None:
         self._raw.reset_precision()
 
     def _tensor(self, raw):

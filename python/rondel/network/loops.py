@@ -11,7 +11,7 @@ class ILoopBoundaryLayer(ILayer):
     __slots__ = ()
 
     @property
-    def loop(self):
+    def loop(self) -> "ILoop":
         """The ILoop it belongs to."""
         return ILoop(self._network, self._raw.loop)
 
@@ -42,7 +42,7 @@ class IIfConditionalBoundaryLayer(ILayer):
     __slots__ = ()
 
     @property
-    def conditional(self):
+    def conditional(self) -> "IIfConditional":
         """The IIfConditional it belongs to."""
         return IIfConditional(self._network, self._raw.conditional)
 

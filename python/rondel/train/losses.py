@@ -1,5 +1,7 @@
 """Losses, which a Trainer appends to a model that computes predictions. Each loss is one or a few ONNX ops."""
 
+from __future__ import annotations
+
 from ..errors import CallerError
 from . import checks
 
@@ -15,7 +17,7 @@ class Loss:
 
     _labels = False  # whether targets are class numbers, int64, rather than tensors like the output
 
-    def __init__(self, output, target, reduction):
+    def __init__(self, output: str | None, target: str, reduction: str) -> None:
         self.output = output
         self.target = target
         self.reduction = checks.choice("reduction", reduction, _REDUCTIONS)
@@ -24,7 +26,7 @@ class Loss:
         """Nodes of opset 21 that compute `loss` from `output` and `target`."""
         raise NotImplementedError
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{type(self).__name__}(output={self.output!r}, target={self.target!r}, reduction={self.reduction!r})"
 
 
@@ -37,7 +39,7 @@ class CrossEntropy(Loss):
     _labels = True
     _op = "SoftmaxCrossEntropyLoss"
 
-    def __init__(self, output=None, target="labels", reduction="mean", *, ignore_index=None):
+    def __init__(self, output: str | None = None, target: str = "labels", reduction: str = "mean", *, ignore_index: int | None = None) -> None:
         super().__init__(output, target, reduction)
         if ignore_index is not None and (isinstance(ignore_index, bool) or not hasattr(ignore_index, "__index__")):
             raise CallerError(f"train: ignore_index is {ignore_index!r}; expected an integer or None")
@@ -57,7 +59,7 @@ class NegativeLogLikelihood(CrossEntropy):
 class MeanSquaredError(Loss):
     """The mean (or sum) of (output - target)^2 over all elements. The target has the dtype and the number of elements of the output."""
 
-    def __init__(self, output=None, target="target", reduction="mean"):
+    def __init__(self, output: str | None = None, target: str = "target", reduction: str = "mean") -> None:
         super().__init__(output, target, reduction)
 
     def _nodes(self, helper):

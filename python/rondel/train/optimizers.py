@@ -3,6 +3,8 @@
 Adam, Adagrad and SGD with momentum are ops of ONNX's domain ai.onnx.preview.training, with ONNX's formulas and PyTorch's argument names.
 """
 
+from __future__ import annotations
+
 from . import checks
 
 DOMAIN = "ai.onnx.preview.training"
@@ -13,15 +15,15 @@ class Optimizer:
 
     states = ()  # names of the tensors that it keeps for each parameter, with the parameter's shape and dtype
 
-    def __init__(self, lr, weight_decay):
+    def __init__(self, lr: float, weight_decay: float) -> None:
         self.lr = checks.number("lr", lr)
         self.weight_decay = checks.number("weight_decay", weight_decay)
 
-    def initial(self, state):
+    def initial(self, state: str) -> float:
         """The initial value of all elements of a state."""
         return 0.0
 
-    def update(self, graph, rate, updates, parameters, gradients, states):
+    def update(self, graph: Any, rate: str, updates: str, parameters: Any, gradients: Any, states: Any) -> Any:
         """Appends nodes; returns the names of the new parameters, and a list of names for each state.
 
         graph: a step_model.GraphWriter. rate: the learning rate, f64[]. updates: the number of updates so far, i64[].
@@ -35,7 +37,7 @@ class Optimizer:
         kinds = [made[k : k + n] for k in range(0, len(made), n)]
         return kinds[0], kinds[1:]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
 
 
@@ -45,14 +47,14 @@ class SGD(Optimizer):
     nesterov: x' = x - lr * (g + momentum * v').
     """
 
-    def __init__(self, lr=0.01, momentum=0.0, *, nesterov=False, weight_decay=0.0):
+    def __init__(self, lr: float = 0.01, momentum: float = 0.0, *, nesterov: bool = False, weight_decay: float = 0.0) -> None:
         super().__init__(lr, weight_decay)
         self.momentum = checks.number("momentum", momentum, below=1.0)
         self.nesterov = bool(nesterov)
         if self.momentum:
             self.states = ("velocity",)
 
-    def update(self, graph, rate, updates, parameters, gradients, states):
+    def update(self, graph: Any, rate: str, updates: str, parameters: Any, gradients: Any, states: Any) -> Any:
         if self.momentum:
             mode = "nesterov" if self.nesterov else "standard"
             attributes = {"alpha": self.momentum, "beta": 1.0, "mode": mode, "norm_coefficient": self.weight_decay}
@@ -71,7 +73,7 @@ class Adam(Optimizer):
 
     states = ("mean", "mean_square")
 
-    def __init__(self, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    def __init__(self, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0.0) -> None:
         super().__init__(lr, weight_decay)
         try:
             first, second = betas
@@ -80,7 +82,7 @@ class Adam(Optimizer):
         self.betas = (checks.number("betas", first, below=1.0), checks.number("betas", second, below=1.0))
         self.eps = checks.number("eps", eps)
 
-    def update(self, graph, rate, updates, parameters, gradients, states):
+    def update(self, graph: Any, rate: str, updates: str, parameters: Any, gradients: Any, states: Any) -> Any:
         return self._adam(graph, rate, updates, parameters, gradients, states, self.weight_decay)
 
     def _adam(self, graph, rate, updates, parameters, gradients, states, norm_coefficient):
@@ -93,10 +95,10 @@ class Adam(Optimizer):
 class AdamW(Adam):
     """Adam with decoupled weight decay: x' = x * (1 - lr * weight_decay) before each step (Loshchilov, Hutter, 2019)."""
 
-    def __init__(self, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    def __init__(self, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0.01) -> None:
         super().__init__(lr, betas, eps, weight_decay)
 
-    def update(self, graph, rate, updates, parameters, gradients, states):
+    def update(self, graph: Any, rate: str, updates: str, parameters: Any, gradients: Any, states: Any) -> Any:
         if self.weight_decay:
             lost = graph.one("Mul", [rate, graph.constant(self.weight_decay, "float64")])
             kept = graph.one("Sub", [graph.constant(1.0, "float64"), lost])
@@ -109,16 +111,18 @@ class Adagrad(Optimizer):
 
     states = ("square_sum",)
 
-    def __init__(self, lr=0.01, lr_decay=0.0, weight_decay=0.0, initial_accumulator_value=0.0, eps=1e-10):
+    def __init__(
+        self, lr: float = 0.01, lr_decay: float = 0.0, weight_decay: float = 0.0, initial_accumulator_value: float = 0.0, eps: float = 1e-10
+    ) -> None:
         super().__init__(lr, weight_decay)
         self.lr_decay = checks.number("lr_decay", lr_decay)
         self.initial_accumulator_value = checks.number("initial_accumulator_value", initial_accumulator_value)
         self.eps = checks.number("eps", eps)
 
-    def initial(self, state):
+    def initial(self, state: str) -> float:
         return self.initial_accumulator_value
 
-    def update(self, graph, rate, updates, parameters, gradients, states):
+    def update(self, graph: Any, rate: str, updates: str, parameters: Any, gradients: Any, states: Any) -> Any:
         attributes = {"decay_factor": self.lr_decay, "epsilon": self.eps, "norm_coefficient": self.weight_decay}
         return self._op(graph, "Adagrad", rate, updates, parameters, gradients, states, **attributes)
 

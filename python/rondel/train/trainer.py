@@ -1,7 +1,11 @@
 """The trainer: a compiled step, and the parameters that are carried from step to step."""
 
+from __future__ import annotations
+
+import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +15,13 @@ from ..options import RunOptions, SessionOptions, checked_options
 from ..session import InferenceSession, requested_names
 from . import checks, files, optimizers
 from .batches import Batches, size_of
+from .losses import Loss
 from .model import Form, TrainedModel, loss_of
 from ..progress import Progress
 from .step_model import StepModel
+
+Data = Mapping[str, Any] | Iterable[Mapping[str, Any]] | Callable[[], Iterable[Mapping[str, Any]]]
+"""Arrays by input name, batches, or a function that gives batches for each epoch."""
 
 
 class Trainer:
@@ -39,8 +47,22 @@ class Trainer:
     Raises rondel.CallerError for wrong arguments, and rondel.UnsupportedError with the path to an op that has no gradient.
     """
 
-    def __init__(self, model, loss, optimizer="adam", *, trained=None, frozen=(), clip_norm=None, clip_value=None, schedule=None,
-                 training_mode=True, checkpoint="none", seed=0, sess_options=None):  # fmt: skip
+    def __init__(
+        self,
+        model: Any,
+        loss: str | Loss,
+        optimizer: str | optimizers.Optimizer = "adam",
+        *,
+        trained: str | Iterable[str] | None = None,
+        frozen: str | Iterable[str] = (),
+        clip_norm: float | None = None,
+        clip_value: float | None = None,
+        schedule: Callable[[int], float] | Sequence[float] | None = None,
+        training_mode: bool = True,
+        checkpoint: str | int = "none",
+        seed: int = 0,
+        sess_options: SessionOptions | None = None,
+    ) -> None:
         self._options = checked_options(sess_options, SessionOptions, "sess_options")
         self._optimizer = _optimizer(optimizer)
         self._schedule = _checked_schedule(schedule)
@@ -121,27 +143,27 @@ class Trainer:
     # ---- state
 
     @property
-    def steps(self):
+    def steps(self) -> int:
         """The number of steps so far."""
         return int(self._array(self._step.updates))
 
     @property
-    def learning_rate(self):
+    def learning_rate(self) -> float:
         """The learning rate of the next step: that of the optimizer times the factor of the schedule."""
         return self._optimizer.lr * self._factor(self.steps)
 
     @property
-    def parameters(self):
+    def parameters(self) -> dict[str, np.ndarray]:
         """The current values of the trained parameters, by name. The arrays are read-only; later steps do not change them."""
         return {name: self._array(name) for name in self._trained}
 
     @property
-    def running_statistics(self):
+    def running_statistics(self) -> dict[str, np.ndarray]:
         """The current running means and variances of BatchNormalization, by name. The arrays are read-only."""
         return {name: self._array(name) for name in self._running}
 
     @property
-    def batch_inputs(self):
+    def batch_inputs(self) -> list[str]:
         """The names of the arrays in a batch."""
         return list(self._fed)
 
@@ -159,7 +181,7 @@ class Trainer:
 
     # ---- training
 
-    def step(self, batch, run_options=None):
+    def step(self, batch: Mapping[str, Any], run_options: RunOptions | None = None) -> float:
         """Makes one step on a mapping of arrays by input name. Returns the loss before the update, a float.
 
         A step is atomic: after an error or a deadline all parameters are unchanged. Ctrl-C may come too late to end the step; `steps`
@@ -181,7 +203,16 @@ class Trainer:
                 raise CallerError(f"train: the batch has {name!r}{checks.closest(str(name), self._fed)}; expected {checks.listed(self._fed)}")
         return batch
 
-    def fit(self, data, epochs=1, *, batch_size=None, shuffle=True, progress=True, run_options=None):
+    def fit(
+        self,
+        data: Data,
+        epochs: int = 1,
+        *,
+        batch_size: int | None = None,
+        shuffle: bool = True,
+        progress: bool = True,
+        run_options: RunOptions | None = None,
+    ) -> list[float]:
         """Makes a step on each batch, `epochs` times. Returns the mean loss of each epoch.
 
         data: a mapping of arrays by input name, whose rows are cut into batches of `batch_size`, shuffled in each epoch (unless
@@ -209,7 +240,7 @@ class Trainer:
 
     # ---- using what is trained
 
-    def evaluate(self, data, *, batch_size=None):
+    def evaluate(self, data: Data, *, batch_size: int | None = None) -> float:
         """The mean loss over batches, weighted by their numbers of rows. Dropout and BatchNormalization run as the model specifies.
 
         data: as in `fit`.
@@ -224,7 +255,7 @@ class Trainer:
             raise CallerError("train: the data gave no batch")
         return total / rows
 
-    def predict(self, feeds, outputs=None):
+    def predict(self, feeds: Mapping[str, Any], outputs: str | Iterable[str] | None = None) -> list[Any]:
         """Runs the model with the current parameters. Returns the named outputs (None: all) as a list of arrays.
 
         feeds: a mapping of arrays by the names of the model's own inputs. Dropout and BatchNormalization run as the model specifies.
@@ -249,12 +280,12 @@ class Trainer:
 
     # ---- files
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes parameters, states of the optimizer and the number of steps to a file (NumPy's .npz), completely or not at all."""
         facts = {"optimizer": type(self._optimizer).__name__, "seed": self._seed, "epochs": self._epochs}
         files.save_state(files.checked_path("path", path), {name: self._array(name) for name in self._step.carried}, facts)
 
-    def resume(self, path):
+    def resume(self, path: str | os.PathLike[str]) -> Trainer:
         """Restores the state from a file that `save` wrote, of a trainer made with the same model and optimizer. Returns the trainer.
 
         Training then continues with the same results, bit for bit, as without the interruption.
@@ -275,7 +306,7 @@ class Trainer:
         self._seed, self._epochs = facts["seed"], facts["epochs"]
         return self
 
-    def write_model(self, path=None):
+    def write_model(self, path: str | os.PathLike[str] | None = None) -> None:
         """Writes the model with the current parameters; nothing else in the file changes. path: None replaces the original file.
 
         External data stay external, in the same file; for another path they are written to path + ".data". Each file is
@@ -284,7 +315,7 @@ class Trainer:
         arrays_now = {**self.parameters, **self.running_statistics}
         files.write_model(self._model, arrays_now, None if path is None else files.checked_path("path", path))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Trainer({len(self._trained)} parameters, {self._optimizer!r}, {self.steps} steps)"
 
 

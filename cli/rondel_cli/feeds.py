@@ -1,5 +1,6 @@
 """Inputs from the command line."""
 
+import contextlib
 import json
 import pathlib
 import re
@@ -25,13 +26,14 @@ def add_input_option(parser, more=""):
         default=[],
         metavar="NAME=WHAT",
         help="an input: a file (.npy, .pb, or .npz, which may hold several and needs no NAME), a number or lists of them "
-        "([[1, 2], [3, 4]]), or random:f32[2,3]" + more,
+        "(1,2,3 or [[1, 2], [3, 4]]), or random:f32[2,3]" + more,
     )
 
 
 def read_feeds(session, texts, seed):
     """Feeds of a session's inputs from the command line's NAME=WHAT."""
     rng = np.random.default_rng(seed)
+    ports = {port.name: port for port in session.get_inputs()}
     feeds = {}
     for text in texts:
         name, equals, what = text.partition("=")
@@ -42,19 +44,49 @@ def read_feeds(session, texts, seed):
         if what.startswith("random:"):
             feeds[name] = random_tensor(what.removeprefix("random:"), rng)
         elif pathlib.Path(what).suffix not in FILES and re.match(r"[-+.\d\[]|true|false", what):
-            feeds[name] = literal_tensor(session, name, what)
+            feeds[name] = literal_tensor(ports.get(name), name, what)
         else:
             feeds.update(read_file(name, what))
+    _require_all(ports.values(), feeds)
     return feeds
 
 
-def literal_tensor(session, name, text):
-    """'16000' or '[[1, 2], [3, 4]]', in the dtype that the model declares."""
-    declared = [port.type for port in session.get_inputs() if port.name == name]
+def _require_all(ports, feeds):
+    """All missing inputs at once, with a line to paste."""
+    missing = [p for p in ports if p.name not in feeds and not p.type.startswith("optional(")]
+    if not missing:
+        return
+    names = ", ".join(f"'{p.name}'" for p in missing)
+    tensors = [p for p in missing if p.type.startswith("tensor(")]
+    line = " ".join(f"-i {p.name}=random:{_example_type(p)}" for p in tensors)
+    needed = "input {} is" if len(missing) == 1 else "inputs {} are"
+    raise rondel.CallerError(f"{needed.format(names)} missing{'; for random numbers: ' if line else ''}{line}")
+
+
+def _example_type(port):
+    """The type of a port, with 1 where an extent is not a number."""
+    shape = [] if port.shape is None else port.shape
+    return f"{element_name(port.type)}[{','.join(str(e) if isinstance(e, int) else '1' for e in shape)}]"
+
+
+def literal_tensor(port, name, text):
+    """'16000', '1,2,3' or '[[1, 2], [3, 4]]', in the dtype that the model declares. A number is also an input of one element."""
     try:
-        return np.array(json.loads(text), numpy_dtype(element_name(declared[0])) if declared else None)
+        made = np.array(_numbers(text), numpy_dtype(element_name(port.type)) if port else None)
     except (ValueError, TypeError, OverflowError) as error:
         raise UsageError(f"-i {name}={text}: {error}; expected a file, a number or lists of numbers") from None
+    ones = port is not None and port.shape and all(e == 1 or not isinstance(e, int) for e in port.shape)
+    return made.reshape([1] * len(port.shape)) if made.ndim == 0 and ones else made
+
+
+def _numbers(text):
+    """A number or lists of them; the outermost brackets may be left out."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        with contextlib.suppress(ValueError):
+            return json.loads(f"[{text}]")
+        raise
 
 
 def read_file(name, path):
@@ -80,18 +112,38 @@ def read_file(name, path):
 
 
 def random_tensor(text, rng):
-    """'f32[2,3]': floats uniform in [0, 1), integers in [0, 10), bools."""
-    match = re.fullmatch(r"(\w+)\[([\d, ]*)\]", text)
+    """'f32[2,3]': floats uniform in [0, 1), integers in [0, 10) as far as the dtype goes, bools, texts of a digit."""
+    match = re.fullmatch(r"(\w+)(?:\[([\d, ]*)\])?", text)
     if not match:
         raise UsageError(f"random:{text}: expected a type such as f32[2,3] or i64[]")
-    shape = [int(e) for e in match[2].split(",") if e.strip()]
+    shape = [int(e) for e in (match[2] or "").split(",") if e.strip()]
+    dtype = _dtype_named(match[1])
+    if dtype is None:
+        raise UsageError(f"random:{text}: there is no dtype '{match[1]}'; names are f32, i64, str, ..., or NumPy's or ONNX's")
     try:
-        dtype = numpy_dtype(match[1])
-    except KeyError:
-        raise UsageError(f"random:{text}: there is no dtype '{match[1]}'") from None
-    try:
-        if dtype.kind in "iu":
-            return rng.integers(0, 10, shape).astype(dtype)
-        return rng.random(shape).astype(dtype) if dtype.kind != "b" else rng.random(shape) < 0.5
+        if dtype.kind == "b":
+            return rng.random(shape) < 0.5
+        if dtype.kind == "O":
+            return rng.integers(0, 10, shape).astype(str).astype(object)
+        if dtype.kind == "c":
+            return (rng.random(shape) + 1j * rng.random(shape)).astype(dtype)
+        numbers = rng.integers(0, 10, shape) if "int" in dtype.name else rng.random(shape)
+        return (numbers % _LEAST_BEYOND.get(dtype.name, 10)).astype(dtype)
     except (ValueError, MemoryError) as error:
         raise UsageError(f"random:{text}: {error}") from None
+
+
+_LEAST_BEYOND = {"int2": 2, "uint2": 4, "int4": 8}  #: the least number above these dtypes' range
+
+
+def _dtype_named(name):
+    """The dtype that Rondel, NumPy or ONNX calls this; None if none does."""
+    for ours in (name, {"str_": "str", "object": "str"}.get(name, element_name(f"tensor({name})"))):
+        try:
+            return numpy_dtype(ours)
+        except (KeyError, AttributeError):
+            pass
+    try:
+        return np.dtype(name)
+    except TypeError:
+        return None

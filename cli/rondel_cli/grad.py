@@ -48,11 +48,11 @@ def act(options):
         prefix=options.prefix,
         sess_options=session_options(options),
     )
-    rows = [(options.prefix + name, name) for name in options.wrt]
-    print(render(("output", "gradient by"), rows))
-    print(f"\n{len(made.graph.node)} nodes, opset {made.opset_import[0].version}")
     data = made.SerializeToString()
     write_all({pathlib.Path(options.output): lambda file: file.write(data)})
+    rows = [(options.prefix + name, name) for name in options.wrt]
+    print(f"\n{render(('output', 'gradient by'), rows)}")
+    print(f"\n{len(made.graph.node)} nodes, opset {made.opset_import[0].version}")
     return 0
 
 

@@ -11,7 +11,7 @@ import warnings
 
 import rondel
 
-from . import check, convert, deepx, feeds, grad, inspect, mdf, run
+from . import check, completion, convert, deepx, feeds, grad, inspect, mdf, run
 from .table import coloured
 
 _EXIT = [
@@ -43,7 +43,7 @@ def make_parser():
     )
     parser.add_argument("--version", action="version", version=f"rondel {rondel.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (run, inspect, check, convert, grad, deepx, mdf):
+    for module in (run, inspect, check, convert, grad, deepx, mdf, completion):
         module.add_to(commands)
     return parser
 

@@ -50,6 +50,8 @@ def add_to(commands):
 
 
 def act(options):
+    if pathlib.Path(options.model).suffix == ".onnx":
+        raise UsageError(f"{options.model} is an ONNX model: rondel run {options.model}")
     pyplot = _pyplot() if options.plot else None
     model = rondel.mdf.load(options.model)
     settings = {

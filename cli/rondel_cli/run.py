@@ -11,7 +11,7 @@ import numpy as np
 import rondel
 from rondel.texts import render
 
-from .feeds import add_input_option, read_feeds
+from .feeds import UsageError, add_input_option, read_feeds
 from .files import write_all
 from .table import add_model_options, session_options
 
@@ -61,6 +61,7 @@ def seconds(text):
 
 
 def act(options):
+    folder = output_folder(options.output)
     chosen = session_options(options)
     chosen.jit = not options.interpret
     for name, value in (
@@ -81,9 +82,19 @@ def act(options):
     names = [port.name for port in session.get_outputs()]
     print(render(("output", "type", "min", "mean", "max", "first values"), [_row(n, v) for n, v in zip(names, outputs)]))
     print(f"\nran in {took * 1e3:.2f} ms")
-    if options.output:
-        write_outputs(pathlib.Path(options.output), dict(zip(names, outputs)))
+    if folder:
+        write_outputs(folder, dict(zip(names, outputs)))
     return 0
+
+
+def output_folder(name):
+    """The folder for the outputs, or None; an error, before anything runs, if it cannot be one."""
+    if name is None:
+        return None
+    folder = pathlib.Path(name)
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"-o {name}: this is a file; expected a folder, in which each output becomes a .npy file")
+    return folder
 
 
 def write_outputs(folder, outputs):

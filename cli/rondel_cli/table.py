@@ -11,9 +11,9 @@ def coloured(text, code, stream=None):
     return f"\033[{code}m{text}\033[0m"
 
 
-def add_model_options(parser):
+def add_model_options(parser, many=False):
     """Arguments that every command has."""
-    parser.add_argument("model", metavar="MODEL", help="an ONNX file")
+    parser.add_argument("model", metavar="MODEL", nargs="+" if many else None, help="ONNX files" if many else "an ONNX file")
     parser.add_argument(
         "--loop-cond",
         choices=["spec", "honour"],

@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include "base/utf8.h"
+
 #include <algorithm>
 
 namespace rondel {
@@ -48,6 +50,32 @@ std::vector<std::string> split(std::string_view text, char separator) {
     if (at == std::string_view::npos) return parts;
     text.remove_prefix(at + 1);
   }
+}
+
+namespace {
+
+/// The first characters of UTF-8 text.
+std::string_view first_characters(std::string_view text, std::size_t count) {
+  std::size_t end = 0;
+  for (; count > 0 && end < text.size(); --count)
+    end += std::max<std::size_t>(1, character_length(text.substr(end)));
+  return text.substr(0, end);
+}
+
+}  // namespace
+
+std::string with_short_words(std::string_view text) {
+  constexpr std::size_t most = 120, kept = 40;
+  std::string out;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(" \t\n", begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    if (word.size() < most) out += word;
+    else out += fmt::format("{}... ({} bytes)", first_characters(word, kept), word.size());
+    if (end < text.size()) out += text[end];
+    begin = end + 1;
+  }
+  return out;
 }
 
 std::string_view trimmed(std::string_view text) {

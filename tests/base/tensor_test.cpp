@@ -126,6 +126,11 @@ TEST(Text, helps_messages) {
   EXPECT_EQ(closest(longest + "x", {longest}), "") << "the time is the product of the lengths";
   EXPECT_EQ(split("a,,b", ',').size(), 3u);
   EXPECT_EQ(trimmed("  a b\n"), "a b");
+  EXPECT_EQ(with_short_words("there is no 'a b',\nbut 'c'"), "there is no 'a b',\nbut 'c'");
+  std::string long_word;
+  for (int k = 0; k < 60; ++k) long_word += "é";
+  EXPECT_EQ(with_short_words("no " + long_word + " here"),
+            "no " + long_word.substr(0, 80) + "... (120 bytes) here");
 }
 
 }  // namespace

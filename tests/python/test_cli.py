@@ -224,7 +224,7 @@ FED = ("-i", "features=random:f32[2,3]", "-i", "shift=random:i64[]", "-o", "out"
     [
         ("main (float[2] x) => (float[2] y) { [strange] y = Frobnicate (x) }", FED, 1, ("strange", "Frobnicate")),
         ("main (float[2] x) => (float[2] y) { y = com.example.Sum (x) }", FED, 1, ("com.example",)),
-        (GOOD, FED[:2] + FED[4:], 1, ("Required inputs (['shift']) are missing", "'shift' is i64[]")),
+        (GOOD, FED[:2] + FED[4:], 1, ("input 'shift' is missing", "-i shift=random:i64[]")),
         (GOOD, ("-i", "features=random:f64[2,3]", *FED[2:]), 1, ("features", "f64[2,3]", "f32[2, k]")),
         (GOOD, ("-i", "features=random:f32[3,3]", *FED[2:]), 1, ("features", "f32[3,3]", "f32[2, k]")),
         (GOOD, (*FED, "-i", "featurs=random:f32[2,3]"), 1, ("featurs", "features")),
@@ -367,3 +367,84 @@ def test_of_several_files_none_is_written_where_one_fails(tmp_path):
         write_all({tmp_path / "first": lambda file: file.write(b"new"), tmp_path / "no folder" / "second": lambda file: None})
     assert (tmp_path / "first").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["first"]
+
+
+# ---- what people type -----------------------------------------------------------------------------------
+
+THREE = """main (float[3] x, int64[1, 1] token, float[n, 2] z) => (float[3] y, int64[1, 1] t, float[n, 2] w) {
+  y = Neg (x)  t = Neg (token)  w = Neg (z)
+}"""
+
+
+def test_all_missing_inputs_are_named_with_a_line_that_runs(rondel):
+    code, _, err = rondel("run", saved(THREE))
+    assert code == 1 and "inputs 'x', 'token', 'z' are missing" in err
+    code, out, err = rondel("run", "model.onnx", *err.split("for random numbers: ")[1].split())
+    assert code == 0 and "float32[1, 2]" in out, err
+
+
+def test_numbers_without_brackets_and_for_inputs_of_one_element(rondel):
+    code, out, err = rondel("run", saved(THREE), "-i", "x=1,2.5,-3", "-i", "token=7", "-i", "z=1,2")
+    assert code == 1 and "'z' is f32[2]; expected f32[n, 2]" in err, err
+    for z in ("[1,2],[3,4]", "[[1, 2], [3, 4]]"):
+        code, out, err = rondel("run", "model.onnx", "-i", "x=1,2.5,-3", "-i", "token=7", "-i", f"z={z}")
+        assert code == 0 and "-1, -2.5, 3" in out and "-7" in out and "-1, -2, -3, -4" in out, err
+    code, out, err = rondel("run", "model.onnx", "-i", "x=1,,3")
+    assert code == 2 and "expected a file, a number or lists of numbers" in err
+
+
+@pytest.mark.parametrize("name", ["f32", "float32", "float", "f64", "double", "float64", "f16", "bf16", "bfloat16", "i8", "int8", "i64", "uint16", "u64",
+                                  "bool", "str", "string", "c64", "complex128", "i4", "uint4", "i2", "u2", "f8e4m3fn", "float8e5m2", "f8e8m0", "f4e2m1"])  # fmt: skip
+def test_random_inputs_of_every_dtype(name):
+    from rondel_cli.feeds import random_tensor
+
+    made = random_tensor(f"{name}[4,5]", np.random.default_rng(1))
+    assert made.shape == (4, 5)
+    assert random_tensor(f"{name}", np.random.default_rng(1)).shape == ()
+    if made.dtype == object:
+        assert all(isinstance(text, str) for text in made.ravel())
+
+
+def test_an_output_folder_that_is_a_file_is_refused_before_the_run(rondel, tmp_path):
+    (tmp_path / "taken").write_text("")
+    code, out, err = rondel("run", saved(GOOD), *FED[:-1], "taken")
+    assert code == 2 and not out and "-o taken: this is a file; expected a folder" in err
+
+
+def test_grad_says_nothing_before_it_has_written(rondel):
+    text = "main (float[2] x) => (float loss) { y = Mul (x, x)  loss = ReduceSum <keepdims: int = 0> (y) }"
+    code, out, err = rondel("grad", saved(text), "--wrt", "x", "-o", "nowhere/grad.onnx")
+    assert code == 1 and not out and "nowhere" in err
+    code, out, _ = rondel("grad", "model.onnx", "--wrt", "x", "-o", "grad.onnx")
+    assert code == 0 and out.startswith("wrote grad.onnx") and "grad_x" in out
+
+
+def test_mdf_of_an_onnx_file_says_which_command_reads_it(rondel):
+    code, _, err = rondel("mdf", saved(GOOD))
+    assert code == 2 and "rondel run model.onnx" in err
+
+
+def test_check_takes_several_models(rondel, tmp_path):
+    (tmp_path / "broken.onnx").write_bytes(b"no model")
+    code, out, err = rondel("check", saved(GOOD), saved("main (float[2] x) => (y) { y = Frobnicate (x) }", "odd.onnx"))
+    assert code == 3 and "model.onnx will run" in out and "odd.onnx will not run" in out
+    code, out, err = rondel("check", "broken.onnx", "model.onnx")
+    assert code == 1 and "broken.onnx" in err and "model.onnx will run" in out
+
+
+def test_a_long_unknown_word_is_not_echoed_whole(rondel, tmp_path):
+    (tmp_path / "long.deepx").write_text("w" * 60_000 + " a -> b\n")
+    code, _, err = rondel("deepx", "long.deepx")
+    assert code == 1 and "there is no instruction" in err and "(6000" in err and len(err) < 300
+
+
+def test_completion_in_bash(rondel):
+    import subprocess
+
+    _, script, _ = rondel("completion", "bash")
+    ask = 'COMP_WORDS=(rondel {words}); COMP_CWORD={at}; _rondel; echo "${{COMPREPLY[@]}}"'
+    for words, at, want in (("in", 1, "inspect"), ("run --max", 2, "--max-memory --max-trips"), ("grad --se", 2, "--seed")):
+        done = subprocess.run(["bash", "-c", script + ask.format(words=words, at=at)], capture_output=True, text=True, check=True)
+        assert done.stdout.split() == want.split(), done
+    _, zsh, _ = rondel("completion", "zsh")
+    assert zsh.startswith("autoload") and zsh.endswith(script)

@@ -1,6 +1,7 @@
 // The syntax tree of a deepx program, before any name is resolved.
 #pragma once
 #include "base/error.h"
+#include "base/text.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +28,8 @@ bool is_placed(const Error&);
 template <class... Args>
 [[noreturn]] void fail_at_position(const Position& at, fmt::format_string<Args...> text,
                                    Args&&... args) {
-  throw_error_at(Blame::caller, to_text(at), fmt::format(text, std::forward<Args>(args)...));
+  throw_error_at(Blame::caller, to_text(at),
+                 with_short_words(fmt::format(text, std::forward<Args>(args)...)));
 }
 
 /// A word of the text and its position.

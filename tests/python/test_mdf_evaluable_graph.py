@@ -228,5 +228,5 @@ def test_what_it_has_not():
         graph.evaluate(array_format="tensorflow")
     with pytest.raises(rondel.CallerError, match="time_increment is 'soon'"):
         graph.evaluate("soon")
-    with pytest.raises(rondel.CallerError, match="expected a Graph of modeci_mdf"):
+    with pytest.raises(rondel.CallerError, match="expected a Model or a Graph of modeci_mdf"):
         EvaluableGraph(Node(id="n"))

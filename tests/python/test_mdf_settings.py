@@ -390,3 +390,54 @@ def test_a_long_run_shows_a_bar_and_gives_the_same(tmp_path, monkeypatch):
     assert "1000/5001" in terminal.getvalue() and terminal.getvalue().endswith("\r\x1b[K")
     np.testing.assert_array_equal(got["A.v"], expected["A.v"])
     np.testing.assert_array_equal(got["time"], expected["time"])
+
+
+def test_a_run_that_needs_more_memory_than_there_is_is_refused_before_the_first_step(tmp_path):
+    model = rondel.mdf.load(MODELS / "states.json")
+    with pytest.raises(rondel.LimitExceeded, match="does not allow"):
+        model.run(10**12)
+    with pytest.raises(rondel.LimitExceeded, match="budget of 1000000 bytes"):
+        model.run(10**6, dt=0.01, max_memory_bytes=1_000_000)
+    few = model.run(100, dt=0.01, max_memory_bytes=1_000_000)
+    for name, rows in model.run(100, dt=0.01).items():
+        np.testing.assert_array_equal(few[name], rows)
+
+
+def test_a_container_s_limit_counts(tmp_path, monkeypatch):
+    from rondel.mdf import memory
+
+    (tmp_path / "memory.max").write_text("1000000\n")
+    (tmp_path / "other").write_text("max\n")
+    whole = memory.default_budget()
+    monkeypatch.setattr(memory, "_LIMITS", (str(tmp_path / "memory.max"), str(tmp_path / "other"), str(tmp_path / "absent")))
+    assert memory.default_budget() == 500_000 < whole
+
+
+def test_a_negative_dt_is_refused():
+    model = rondel.mdf.load(MODELS / "states.json")
+    with pytest.raises(rondel.CallerError, match=r"dt is -0\.1; expected a finite number, 0 or more"):
+        model.run(3, dt=-0.1)
+    with pytest.raises(rondel.CallerError, match="dt is -1"):
+        model.simulation().advance(dt=-1)
+    assert model.run(3, dt=0)["time"].tolist() == [0, 0, 0, 0]
+
+
+def test_models_of_modeci_mdf_in_memory():
+    mdf = pytest.importorskip("modeci_mdf.mdf")
+    graph = mdf.Graph(id="g")
+    node = mdf.Node(id="A")
+    node.parameters.append(mdf.Parameter(id="x", default_initial_value=2, time_derivative="-x"))
+    node.output_ports.append(mdf.OutputPort(id="y", value="x"))
+    graph.nodes.append(node)
+    whole = mdf.Model(id="m", graphs=[graph])
+    want = rondel.mdf.loads({"m": {"graphs": {"g": {"nodes": {"A": {
+        "parameters": {"x": {"default_initial_value": 2, "time_derivative": "-x"}}, "output_ports": {"y": {"value": "x"}}}}}}}}).run(5, 0.1)  # fmt: skip
+    for made in (rondel.mdf.load(whole), rondel.mdf.loads(whole), rondel.mdf.loads(graph)):
+        np.testing.assert_array_equal(made.run(5, 0.1)["A.y"], want["A.y"])
+    for given in (whole, graph):
+        stepped = rondel.mdf.EvaluableGraph(given)
+        stepped.evaluate()
+        stepped.evaluate(time_increment=0.1)
+        np.testing.assert_array_equal(stepped.enodes["A"].evaluable_outputs["y"].curr_value, want["A.y"][1])
+    with pytest.raises(rondel.CallerError, match="Node; expected a Model or a Graph of modeci_mdf"):
+        rondel.mdf.load(node)

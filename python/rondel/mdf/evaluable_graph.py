@@ -20,7 +20,7 @@ _MOST_BYTES = 1 << 24
 class EvaluableGraph:
     """A graph that is evaluated step by step, with the interface of modeci_mdf.execution_engine.EvaluableGraph.
 
-    graph: a Graph of modeci_mdf, a Model, or the path of a file.
+    graph: a Graph or a Model of modeci_mdf, a Model of ours, or the path of a file.
     verbose: accepted, and has no effect.
 
     Values are read from `enodes`. After some evaluations with the same time increment, further evaluations are computed ahead in one
@@ -216,38 +216,7 @@ class _Ahead:
 
 
 def _model(graph):
-    if isinstance(graph, Model):
-        return graph
-    if not _fields(graph):
-        return load(graph)
-    if not hasattr(graph, "nodes"):
-        raise CallerError(f"the graph is a {type(graph).__name__}; expected a Graph of modeci_mdf, a model or a path")
-    return loads({"graphs": {graph.id: _document(graph)}})
-
-
-def _document(x):
-    """An object of modeci_mdf in the structure of a file: lists of objects with ids become dicts by id. modeci_mdf's own to_dict
-    fails for conditions that were read from a file.
-    """
-    if fields := _fields(x):
-        items = {name: getattr(x, name) for name in fields if name not in ("id", "metadata", "notes")}
-        return {name: _document(value) for name, value in items.items() if value is not None}
-    if isinstance(x, dict):
-        return {str(key): _reference(value) for key, value in x.items()}
-    if isinstance(x, (list, tuple)):
-        if x and all(_fields(item) and hasattr(item, "id") for item in x):
-            return {item.id: _document(item) for item in x}
-        return [_reference(item) for item in x]
-    return x
-
-
-def _reference(x):
-    """The id of an object that has one, since arguments refer to objects by id; else the object as `_document` converts it."""
-    return x.id if _fields(x) and hasattr(x, "id") else _document(x)
-
-
-def _fields(x):
-    return [field.name for field in getattr(type(x), "__attrs_attrs__", ())]
+    return graph if isinstance(graph, Model) else load(graph)
 
 
 def _names(model):

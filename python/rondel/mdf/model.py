@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import operator
@@ -19,14 +20,20 @@ from ..option_checks import path_text
 from ..options import RunOptions, SessionOptions, checked_options
 from ..progress import Progress
 from ..session import InferenceSession
+from . import documents
+from .memory import default_budget
 
 
-def load(path: str | os.PathLike[str], sess_options: SessionOptions | None = None) -> Model:
-    """Reads a model: JSON if the file's name ends in .json, else YAML.
+def load(path: str | os.PathLike[str] | Any, sess_options: SessionOptions | None = None) -> Model:
+    """Reads a model: JSON if the file's name ends in .json, else YAML; or a Model or a Graph of modeci_mdf in memory.
+
+    sess_options.max_memory_bytes: the most memory that all runs may hold at once; None: half of the machine's.
 
     Warns (rondel.ModelWarning) of keys that MDF does not define; they are ignored. Raises CallerError naming line and column,
     or the node, port or edge at fault.
     """
+    if documents.is_object(path):
+        return loads(path, sess_options)
     try:
         source = path_text(path)
     except (TypeError, ValueError):
@@ -34,11 +41,14 @@ def load(path: str | os.PathLike[str], sess_options: SessionOptions | None = Non
     return _read(source, sess_options)
 
 
-def loads(model: str | bytes | Mapping[str, Any], sess_options: SessionOptions | None = None) -> Model:
-    """Reads a model from a text, str or UTF-8 bytes (JSON if it begins with a brace, else YAML), or from a dict with the same content.
+def loads(model: str | bytes | Mapping[str, Any] | Any, sess_options: SessionOptions | None = None) -> Model:
+    """Reads a model from a text, str or UTF-8 bytes (JSON if it begins with a brace, else YAML), from a dict with the same content, or
+    from a Model or a Graph of modeci_mdf.
 
     In a dict, NumPy arrays may stand for lists. Warns and raises as `load` does.
     """
+    if documents.is_object(model):
+        model = documents.document(model)
     if isinstance(model, str):
         source = model.encode("utf-8", "surrogatepass")  # the engine reports a lone surrogate with line and column
     elif isinstance(model, (bytes, bytearray, memoryview)):
@@ -51,10 +61,12 @@ def loads(model: str | bytes | Mapping[str, Any], sess_options: SessionOptions |
 
 
 def _read(source, sess_options):
-    options = checked_options(sess_options, SessionOptions, "sess_options")
+    options = copy.copy(checked_options(sess_options, SessionOptions, "sess_options"))
+    if options.max_memory_bytes == SessionOptions().max_memory_bytes:
+        options.max_memory_bytes = default_budget()
     model, found = _rondel.mdf.read(source, options)
     issue_warnings(found, stacklevel=4)
-    return Model(model, options)
+    return Model(model, options, source)
 
 
 def _json(model):
@@ -123,9 +135,10 @@ class Model:
     Compiled code is kept: a run with other values, steps or dt compiles nothing.
     """
 
-    def __init__(self, model: Any, options: SessionOptions) -> None:
+    def __init__(self, model: Any, options: SessionOptions, source: str | bytes) -> None:
         self._options = options
         self._model = model
+        self._source = source
 
     @property
     def name(self) -> str:
@@ -189,6 +202,7 @@ class Model:
         single_precision: bool = True,
         progress: bool = True,
         run_options: RunOptions | None = None,
+        max_memory_bytes: int | None = None,
     ) -> Results:
         """Runs the model: an initial evaluation, then `steps` steps of `dt`. Returns Results of steps + 1 rows.
 
@@ -201,6 +215,8 @@ class Model:
             are simulated. The values in `initial` may be sweeps, too. All sweeps must have the same number of points.
         single_precision: True: onnx:: functions compute in float32, as modeci_mdf does; False: in the type of their inputs.
         progress: True shows a bar for a run of more than a second, if stderr is a terminal.
+        max_memory_bytes: the most memory that this run may hold at once, results included; None: what `load` was told. What is
+            known to be larger is refused before the first step (LimitExceeded).
 
         Raises CallerError for unknown names, values that do not fit and mistakes in the model (the error names the node),
         UnsupportedError for functions that Rondel does not have, and the errors of InferenceSession.run.
@@ -208,16 +224,23 @@ class Model:
         settings = self._settings(steps, dt, record, inputs, initial, set, single_precision)
         options = checked_options(run_options, RunOptions, "run_options")
         names = self._recorded(settings)
+        model = self._model if max_memory_bytes is None else self._within(max_memory_bytes)
         bar = Progress(bool(progress), self.name, settings.steps + 1, _BAR_AFTER)
         if bar.moves and settings.steps + 1 > _FIRST_PART and not self._model.draws(settings):
-            values = self._run_in_parts(settings, names, inputs or {}, options, bar)
+            values = self._run_in_parts(model, settings, names, inputs or {}, options, bar)
         else:
-            values = _arrays(names, self._model.run(settings, names, options))
+            values = _arrays(names, model.run(settings, names, options))
         return Results(np.arange(settings.steps + 1) * settings.dt, values)
 
-    def _run_in_parts(self, settings, names, inputs, options, bar):
+    def _within(self, max_memory_bytes):
+        """The engine's model with another budget. Equal programs share their code, so this compiles nothing anew."""
+        options = copy.copy(self._options)
+        options.max_memory_bytes = max_memory_bytes
+        return _rondel.mdf.read(self._source, options)[0]
+
+    def _run_in_parts(self, model, settings, names, inputs, options, bar):
         """Runs the model in parts of about a tenth of a second, and updates the bar after each part."""
-        simulation = _rondel.mdf.Simulation(self._model, settings)
+        simulation = _rondel.mdf.Simulation(model, settings)
         given = {name: np.asarray(x) for name, x in inputs.items()}
         varying = set(self._model.varying_inputs(settings))
         total, size, parts = settings.steps + 1, _FIRST_PART, []

@@ -75,7 +75,7 @@ std::map<std::string, Value> given_feeds(const Settings& s) {
 void check(const Settings& s) {
   require(s.steps >= 0 && s.steps < std::numeric_limits<std::int64_t>::max(),
           "steps is {}; expected 0 or more", s.steps);
-  require(std::isfinite(s.dt), "dt is {}; expected a finite number", s.dt);
+  require(std::isfinite(s.dt) && s.dt >= 0, "dt is {}; expected a finite number, 0 or more", s.dt);
 }
 
 /// Requires that all sweeps have the same number of points.

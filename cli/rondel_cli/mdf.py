@@ -16,6 +16,7 @@ from .files import write_all
 from .run import count
 
 _MOST_CURVES = 40
+_OTHER_SCALE = 20  #: from this factor on, curves have an axis of their own
 
 
 def add_to(commands):
@@ -134,16 +135,48 @@ def _pyplot():
 
 
 def _draw(pyplot, results, title, kind, file):
-    figure, axes = pyplot.subplots(figsize=(9, 5), layout="constrained")
     curves = list(results.columns())
-    for name, values in curves[:_MOST_CURVES]:
-        axes.plot(results["time"], values, label=name, linewidth=1)
+    panels = _panels(curves[:_MOST_CURVES])
+    figure, axes = pyplot.subplots(len(panels), figsize=(9, 2 + 3 * len(panels)), layout="constrained", sharex=True, squeeze=False)
+    for panel, place in zip(panels, axes[:, 0]):
+        for name, values in panel:
+            place.plot(results["time"], values, label=name, linewidth=1)
+        place.legend(fontsize="small")
     more = f" (the first {_MOST_CURVES} of {len(curves)} curves)" if len(curves) > _MOST_CURVES else ""
-    axes.set(xlabel="time", title=title + more)
-    axes.legend(fontsize="small")
+    axes[0, 0].set(title=title + more)
+    axes[-1, 0].set(xlabel="time")
     try:
         figure.savefig(file, format=kind or "png")
     except ValueError as error:
         raise UsageError(f"--plot: {error}") from None
     finally:
         pyplot.close(figure)
+
+
+def _panels(curves):
+    """Curves by the axes that they share, in lists: no port may look flat because of another one."""
+    ports = {}
+    for name, values in curves:
+        ports.setdefault(name.split("[")[0], []).append((name, values))
+    panels = []
+    for port in ports.values():
+        for panel in panels:
+            if _fit([*panel, port]):
+                panel.append(port)
+                break
+        else:
+            panels.append([port])
+    return [[curve for port in panel for curve in port] for panel in panels] or [[]]
+
+
+def _fit(ports):
+    """Whether an axis for all of these ports is at most _OTHER_SCALE times as long as one for any of them that is not constant."""
+    lows, highs = zip(*(_bounds(port) for port in ports))
+    own = [high - low for low, high in zip(lows, highs) if high > low]
+    return not own or max(highs) - min(lows) <= _OTHER_SCALE * min(own)
+
+
+def _bounds(port):
+    values = np.concatenate([np.ravel(values).astype(float) for _, values in port])
+    values = values[np.isfinite(values)]
+    return (values.min(), values.max()) if values.size else (0.0, 0.0)

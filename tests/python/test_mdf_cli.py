@@ -68,6 +68,17 @@ def test_the_onnx_model_runs_elsewhere(run, file):
             np.testing.assert_allclose(got, expected[port.name], rtol=1e-9, atol=1e-12, err_msg=port.name)
 
 
+def test_ports_of_other_scales_have_axes_of_their_own():
+    from rondel_cli.mdf import _panels
+
+    t = np.linspace(0, 1, 50)
+    wave, small, far, still, odd = np.sin(9 * t), 0.01 * np.sin(9 * t), 1000 + np.cos(t), np.full(50, 0.5), np.full(50, np.nan)
+    curves = [("a.wave", wave), ("a.small", small), ("a.twice[0]", 2 * wave), ("a.twice[1]", wave), ("a.far", far), ("a.still", still), ("a.odd", odd)]
+    panels = [[name for name, _ in panel] for panel in _panels(curves)]
+    assert panels == [["a.wave", "a.twice[0]", "a.twice[1]", "a.still", "a.odd"], ["a.small"], ["a.far"]]
+    assert _panels([]) == [[]]
+
+
 def test_a_plot(run):
     code, _, _ = run("mdf", MODELS / "states.json", "--steps", 50, "--dt", 0.01, "--plot", "out.png")
     assert code == 0 and pathlib.Path("out.png").read_bytes().startswith(b"\x89PNG")

@@ -105,6 +105,8 @@ def to_value(x, what: str, expected: str):
     name = _NATIVE.get(array.dtype)
     if name is not None:
         return _rondel.tensor_over(name, array if _is_plain(array) else np.require(array, requirements="CA"))
+    if array.dtype.type is np.void and array.dtype.names is None:  # bytes without a meaning
+        array = array.view(f"S{array.dtype.itemsize}")
     if array.dtype.kind in "OUS":
         return _rondel.tensor_of_strings(list(array.shape), _strings(array, what, expected))
     try:

@@ -3,7 +3,6 @@
 A session raises these, so that `except` clauses written for onnxruntime catch what they caught there.
 """
 
-import contextlib
 import os
 
 from .errors import CallerError, Error, UnsupportedError
@@ -57,30 +56,20 @@ class NotFound(Error):
     """Never raised."""
 
 
-@contextlib.contextmanager
-def while_loading(source):
-    """Gives errors of the block, which reads the model `source` (a path or bytes), their names in onnxruntime."""
-    try:
-        yield
-    except CallerError as error:
+def name_loading_error(error: Error, source: str | bytes) -> None:
+    """Gives an error from reading the model `source` (a path or bytes) its name in onnxruntime."""
+    if isinstance(error, UnsupportedError):
+        error.__class__ = NotImplemented
+    elif isinstance(error, CallerError):
         if isinstance(source, str) and not os.path.isfile(source):
             error.__class__ = NoSuchFile
         else:
             error.__class__ = InvalidGraph if error.frames else InvalidProtobuf
-        raise
-    except UnsupportedError as error:
+
+
+def name_run_error(error: Error) -> None:
+    """Gives an error of a run its name in onnxruntime."""
+    if isinstance(error, UnsupportedError):
         error.__class__ = NotImplemented
-        raise
-
-
-@contextlib.contextmanager
-def while_running():
-    """Gives errors of the block, which runs a model, their names in onnxruntime."""
-    try:
-        yield
-    except CallerError as error:
+    elif isinstance(error, CallerError):
         error.__class__ = InvalidArgument
-        raise
-    except UnsupportedError as error:
-        error.__class__ = NotImplemented
-        raise

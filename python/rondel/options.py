@@ -60,9 +60,11 @@ class _Checked:
         if theirs is not None and theirs.ignored and checked not in (theirs.default, *theirs.same):
             warn_once(f"{type(self).__name__}.{name} = {checked!r} is ignored: {theirs.ignored}")
 
-    def __getattr__(self, name):  # called for what has not been set
-        if name in self._THEIRS:
-            return self._THEIRS[name].default
+    def __init_subclass__(cls):
+        for name, theirs in cls._THEIRS.items():
+            setattr(cls, name, theirs.default)  # what is read before it is set
+
+    def __getattr__(self, name):
         raise missing(type(self).__name__, self._missing_names, name)
 
     def _refuse(self, name):

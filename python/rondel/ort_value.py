@@ -107,7 +107,8 @@ class OrtValue(ExplainsMissingNames):
         return np.array(array, dtype=dtype, copy=copy)
 
     def __dlpack__(self, *, stream: Any = None, **how: Any) -> Any:
-        """A DLPack capsule over the memory of the tensor. stream: there are none on the CPU; leave it out."""
+        """A DLPack capsule over the memory of the tensor. stream: None; the CPU has no streams."""
+        _no_stream(stream, "__dlpack__")
         try:
             return self._array("__dlpack__").__dlpack__(**how)
         except BufferError as error:
@@ -200,7 +201,8 @@ class OrtValueVector(list[OrtValue]):
 
 
 def copy_tensors(src: Iterable[OrtValue], dst: Iterable[OrtValue], stream: Any = None) -> None:
-    """Copies each tensor into the memory of another. stream: there are none on the CPU; leave it out."""
+    """Copies each tensor into the memory of another. stream: None; the CPU has no streams."""
+    _no_stream(stream, "copy_tensors")
     sources, targets = list(src), list(dst)
     if len(sources) != len(targets):
         raise CallerError(f"copy_tensors: {len(sources)} values are copied to {len(targets)}; expected as many")
@@ -232,6 +234,11 @@ def array_at(address: int, element_type: ElementType, shape: Sequence[int], keep
     memory = (ctypes.c_char * max(size, 1)).from_address(int(address))
     memory._keep = keep
     return np.frombuffer(memory, dtype, size // dtype.itemsize).reshape(extents)
+
+
+def _no_stream(stream, what):
+    if stream is not None:
+        raise CallerError(f"{what}: stream is {stream!r}; expected None: the CPU has no streams")
 
 
 class _Capsule:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 import os
 import threading
@@ -17,7 +18,7 @@ from .errors import CallerError, Error
 from .metadata import ModelMetadata, NodeArg
 from .missing_names import ExplainsMissingNames, warn_once
 from .models import Model, issue_warnings, kind_of, model_source
-from .onnxruntime_errors import while_loading, while_running
+from .onnxruntime_errors import name_loading_error, name_run_error
 from .optimized_model import write_optimized
 from .options import RunOptions, SessionOptions, checked_options
 from .ort_value import ElementType, OrtValue, content_of
@@ -50,7 +51,7 @@ def requested_names(output_names):
 class InferenceSession(ExplainsMissingNames):
     """A compiled model. Many threads may run it at once.
 
-    path_or_bytes: a path, bytes, or onnx.ModelProto.
+    path_or_bytes: a path, bytes, or onnx.ModelProto. A session keeps the path or the bytes, for copies and pickling.
     sess_options: rondel.SessionOptions, or None.
     providers: names, or (name, options); provider_options: a dict for each name. There is only "CPUExecutionProvider", without
     options; others warn. Of onnxruntime's keyword arguments, those without a meaning here warn.
@@ -77,8 +78,11 @@ class InferenceSession(ExplainsMissingNames):
         _check_keywords(kwargs)
         options = checked_options(sess_options, SessionOptions, "sess_options")
         source = model_source(path_or_bytes)
-        with while_loading(source):
+        try:
             made, found = _rondel.make_session(*as_options_ask(source, options))
+        except Error as error:
+            name_loading_error(error, source)
+            raise
         if logs.logs(logs.WARNING, options):
             issue_warnings(found, stacklevel=3)
         self._source = os.path.abspath(source) if isinstance(source, str) else source
@@ -164,8 +168,11 @@ class InferenceSession(ExplainsMissingNames):
         LimitExceeded when a budget is used up, DeadlineExceeded and Cancelled as run_options say,
         UnsupportedError for an output that NumPy cannot hold.
         """
-        with while_running():
+        try:
             return self._finished(*self._prepared(output_names, input_feed, run_options))
+        except Error as error:
+            name_run_error(error)
+            raise
 
     def run_with_ort_values(
         self, output_names: Iterable[str] | None, input_dict_ort_values: Mapping[str, OrtValue], run_options: RunOptions | None = None
@@ -198,13 +205,16 @@ class InferenceSession(ExplainsMissingNames):
         """
         if not callable(callback):
             raise CallerError(f"callback is a {kind_of(callback)}; expected a function of the outputs, the user data and an error text")
-        with while_running():
+        try:
             prepared = self._prepared(output_names, input_feed, run_options)
+        except Error as error:
+            name_run_error(error)
+            raise
 
         def work():
             try:
                 outputs, failure = self._finished(*prepared), ""
-            except Error as error:
+            except Exception as error:
                 outputs, failure = [], str(error) or type(error).__name__
             callback(outputs, user_data, failure)
 
@@ -307,10 +317,13 @@ class InferenceSession(ExplainsMissingNames):
     # ---- copies and texts ----------------------------------------------------------------------------------
 
     def __reduce__(self):
-        """Sessions are pickled as their model, which is read again: the absolute path of a file, or the bytes."""
+        """Sessions are pickled as their model, which is read again: the absolute path of a file, or the bytes. The optimized
+        model is not written again."""
         if self._source is None:
             raise CallerError("this session was built in code, without a model file; pickle rondel.export(session), or the network")
-        return type(self), (self._source, self._options)
+        options = copy.copy(self._options)
+        options.optimized_model_filepath = ""
+        return type(self), (self._source, options)
 
     def _title(self):
         source = self._source

@@ -140,6 +140,8 @@ def test_strings():
         (lambda: value(X).to_list(), ("tensor(float)", "sequence")),
         (lambda: rondel.OrtDevice.make("tpu", 0), ("Unsupported device type: tpu", "cuda")),
         (lambda: rondel.OrtDevice(0, 0), ("OrtDevice", "2 arguments")),
+        (lambda: value(X).__dlpack__(stream=1), ("__dlpack__", "stream is 1")),
+        (lambda: rondel.copy_tensors([], [], stream="s"), ("copy_tensors", "'s'")),
         (lambda: value(X).shape_of, ("shape_of",)),
     ],
 )  # fmt: skip

@@ -72,6 +72,14 @@ def test_set_seed():
         rondel.set_seed(-1)
 
 
+@both
+def test_forms_of_texts(ort):
+    s = ort.InferenceSession(model("main (string[2, 2] s) => (string[2, 2] t) { t = Identity (s) }").SerializeToString())
+    for texts in (np.array(["this", "is", "Olá", "你好"]), np.array(["a", "b", "c", "d"], object), np.array([b"must", b"have", b"same", b"size"], np.void)):
+        want = [x.tobytes().decode() if isinstance(x, np.void) else x for x in texts]
+        assert s.run(None, {"s": texts.reshape(2, 2)})[0].reshape(-1).tolist() == want
+
+
 # ---- providers ------------------------------------------------------------------------------------------
 
 

@@ -328,6 +328,13 @@ def test_the_optimized_model_is_written(ort, folder):
     same(rondel.InferenceSession("optimized.onnx").run(None, {"X": X})[0], X * X)
 
 
+def test_a_copy_of_a_session_does_not_write_the_optimized_model_again(folder):
+    made = rondel.InferenceSession(MUL, options(optimized_model_filepath="optimized.onnx"))
+    os.remove("optimized.onnx")
+    same(copy.deepcopy(made).run(None, {"X": X})[0], X * X)
+    assert not list(folder.iterdir()) and made.get_session_options().optimized_model_filepath == "optimized.onnx"
+
+
 def big():
     """Weights of 8 KiB and of 8 bytes."""
     weights = np.arange(2048, dtype=np.float32)

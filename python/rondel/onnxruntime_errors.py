@@ -58,9 +58,9 @@ class NotFound(Error):
 
 def name_loading_error(error: Error, source: str | bytes) -> None:
     """Gives an error from reading the model `source` (a path or bytes) its name in onnxruntime."""
-    if isinstance(error, UnsupportedError):
+    if type(error) is UnsupportedError:
         error.__class__ = NotImplemented
-    elif isinstance(error, CallerError):
+    elif type(error) is CallerError:
         if isinstance(source, str) and not os.path.isfile(source):
             error.__class__ = NoSuchFile
         else:
@@ -69,7 +69,7 @@ def name_loading_error(error: Error, source: str | bytes) -> None:
 
 def name_run_error(error: Error) -> None:
     """Gives an error of a run its name in onnxruntime."""
-    if isinstance(error, UnsupportedError):
+    if type(error) is UnsupportedError:
         error.__class__ = NotImplemented
-    elif isinstance(error, CallerError):
+    elif type(error) is CallerError:
         error.__class__ = InvalidArgument

@@ -58,7 +58,7 @@ class _Checked:
             raise CallerError(f"{type(self).__name__}.{name} is {value!r}; expected {expected}") from None
         super().__setattr__(name, checked)
         if theirs is not None and theirs.ignored and checked not in (theirs.default, *theirs.same):
-            warn_once(f"{type(self).__name__}.{name} = {checked!r} is ignored: {theirs.ignored}")
+            warn_once(f"{type(self).__name__}.{name} is ignored: {theirs.ignored}")
 
     def __init_subclass__(cls):
         for name, theirs in cls._THEIRS.items():

@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 import pytest
-from models import f32, i64, model, refused, same, session
+from models import f32, i64, refused, same, session
 from runtimes import MUL, both
 
 import rondel

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import onnxruntime
@@ -268,6 +269,19 @@ def test_every_name_of_onnxruntime_is_here_or_says_what_to_use():
     )
     for ours, there, table in pairs:
         assert {n for n in public(there) if not hasattr(ours, n)} <= set(table), type(ours)
+
+
+def test_the_page_names_what_is_here():
+    page = (Path(__file__).parents[2] / "docs" / "onnxruntime.md").read_text()
+    here = page[page.index("## What is here") : page.index("## What is not here")]
+    cells = [line.split("|")[1] for line in here.splitlines() if line.startswith("|")]
+    named = [n for cell in cells for n in re.findall(r"`([\w.]+)`", cell) if not n.startswith("...")]
+    owners = (rondel, session(MUL), rondel.SessionOptions(), rondel.RunOptions())
+    assert len(named) > 40
+    for name in named:
+        first, *rest = name.split(".")
+        found = next((getattr(x, first) for x in owners if hasattr(x, first)), None)
+        assert found is not None and all(hasattr(found, part) for part in rest), name
 
 
 OWNERS = {

@@ -104,7 +104,7 @@ def test_what_has_no_meaning_here_warns_once(unsaid, kind, name, plain, odd):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         setattr(made, name, plain)
-    with pytest.warns(UserWarning, match=f"{kind.__name__}.{name} = .* is ignored: ") as said:
+    with pytest.warns(UserWarning, match=f"{kind.__name__}.{name} is ignored: ") as said:
         setattr(made, name, odd)
     assert said[0].filename == __file__
     with warnings.catch_warnings():

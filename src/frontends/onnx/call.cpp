@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "formats/onnx/types.h"
 #include "frontends/onnx/attributes.h"
+#include "frontends/onnx/microsoft/signatures.h"
 #include "frontends/onnx/rules.h"
 
 #include <algorithm>
@@ -233,7 +234,7 @@ std::vector<ValueId> Importer::convert(const pb::NodeProto& n, Scope& scope, con
           frame.function == nullptr ? "the model" : "its function");
   const std::int64_t version = import != frame.opsets.end() ? import->second
                                                             : newest_version(domain);
-  const pb::OpSchema* schema = find_schema(n.op_type(), version, domain);
+  const pb::OpSchema* schema = find_readable_schema(n.op_type(), version, domain);
   if (schema == nullptr) {
     const bool later = find_schema(n.op_type(), newest_version(domain), domain) != nullptr;
     if (later) fail("{} does not exist yet in that version", op_text(n, version));
@@ -282,7 +283,8 @@ std::vector<ValueId> Importer::dispatch(Call& c) {
 std::vector<ValueId> Importer::add(const Call& c, const std::string& op,
                                    std::vector<ValueId> inputs, ir::Attributes attributes,
                                    std::size_t outputs) {
-  const std::string& domain = c.schema.domain();
+  // The ops of com.microsoft become ops of ai.onnx.
+  const std::string domain = c.schema.domain() == microsoft_domain ? "" : c.schema.domain();
   const int version = newest_version(domain);
   const pb::OpSchema* schema = find_schema(op, version, domain);
   if (const ir::OpDef* native = native_op(op))

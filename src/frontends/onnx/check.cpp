@@ -1,6 +1,7 @@
 #include "frontends/onnx/check.h"
 
 #include "frontends/onnx/importer.h"
+#include "frontends/onnx/microsoft/signatures.h"
 #include "frontends/onnx/rules.h"
 
 #include <set>
@@ -59,7 +60,7 @@ class Support {
 
  private:
   bool look(const std::string& name, const std::string& domain, std::int64_t version) {
-    const pb::OpSchema* schema = find_schema(name, version, domain);
+    const pb::OpSchema* schema = find_readable_schema(name, version, domain);
     if (schema == nullptr || schema->Deprecated()) return false;
     if (const Rule* rule = find_rule(domain, name, schema->since_version());
         rule != nullptr && !rule->needs.empty())

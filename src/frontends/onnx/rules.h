@@ -30,5 +30,13 @@ std::span<const Rule> reduction_rules();
 std::span<const Rule> nn_rules();
 std::span<const Rule> training_rules();
 std::span<const Rule> learned_rules();
+// ONNX Runtime's own ops (microsoft/).
+std::span<const Rule> microsoft_activation_rules();
+std::span<const Rule> microsoft_product_rules();
+std::span<const Rule> microsoft_normalization_rules();
+std::span<const Rule> microsoft_attention_rules();
+std::span<const Rule> microsoft_group_query_attention_rules();
+std::span<const Rule> microsoft_quantized_rules();
+std::span<const Rule> microsoft_movement_rules();
 
 }  // namespace rondel::onnx

@@ -1,0 +1,278 @@
+// Attention with heads, and rotary embeddings.
+#include "frontends/onnx/microsoft/attention.h"
+
+#include <limits>
+
+namespace rondel::onnx {
+namespace {
+
+constexpr double least_float = std::numeric_limits<float>::lowest();
+
+/// The value that the masked scores get, which is added to them.
+double mask_filter_value(const Call& c) { return c.attributes.f("mask_filter_value", -10000); }
+
+/// `value` where the condition holds, else 0.
+ValueId filled(const Call& c, ValueId condition, double value, DType t) {
+  return c.one("Where", {condition, c.number(t, value), c.number(t, 0)});
+}
+
+/// The keys at or after their end, or before their start: `mask` is ends[batch], and for two lists
+/// starts[batch] may follow.
+ValueId outside_ends(const Call& c, ValueId mask, ValueId batch, ValueId total, int lists) {
+  const ValueId all = c.one("Reshape", {mask, joined(c, {c.integers({-1}), batch}, 0)});
+  const ValueId count = bounded(
+      c, extent(c, all, 0), lists,
+      "the mask has {} numbers for each batch element; expected at most {}");
+  const ValueId zeros = c.one("ConstantOfShape", {joined(c, {c.integers({1}), batch}, 0)},
+                              {{"value", Tensor::from<std::int32_t>({1}, {0})}});
+  const ValueId rows = joined(c, {sliced(c, all, c.integers({0}), count, 0), zeros}, 0);
+  const auto row = [&](std::int64_t r) {
+    const ValueId one = sliced(c, rows, c.integers({r}), c.integers({r + 1}), 0);
+    return transposed(c, one, {1, 0});
+  };
+  const ValueId at = cast(c, unsqueezed(c, counted(c, as_scalar(c, total)), {0}), DType::i32);
+  return c.one("Or", {c.one("GreaterOrEqual", {at, row(0)}), c.one("Less", {at, row(1)})});
+}
+
+/// What is added to the scores.
+struct Masks {
+  ValueId mask;  ///< of rank 1: ends (and starts) of the keys; [batch, total] or [batch, length,
+                 ///< total]: 0 where a key is masked
+  int lists;     ///< how many lists of numbers a mask of rank 1 may have
+  ValueId bias, past;  ///< past: i64[1], the position of the first query
+};
+
+ValueId additive_mask(const Call& c, const Masks& m, ValueId q, ValueId k) {
+  const DType t = dtype_of(c, q);
+  const auto rank = c.rank(m.mask);
+  if (!rank) unsupported("a mask of unknown rank");
+  if (*rank == 1) {
+    const ValueId masked = outside_ends(c, m.mask, extent(c, q, 0), extent(c, k, 2), m.lists);
+    return filled(c, unsqueezed(c, masked, {1, 2}), mask_filter_value(c), t);
+  }
+  if (*rank != 2 && *rank != 3)
+    unsupported("a mask of rank {} ({}) is not supported; expected 1, 2 or 3", *rank,
+                ir::to_text(c.type(m.mask)));
+  const ValueId zero = c.constant(Tensor::scalar<std::int32_t>(0));
+  const ValueId masked = c.one("LessOrEqual", {m.mask, zero});
+  return filled(c, unsqueezed(c, masked, *rank == 2 ? ir::Ints{1, 2} : ir::Ints{1}),
+                mask_filter_value(c), t);
+}
+
+ValueId masked_scores(const Call& c, ValueId q, ValueId k, const Masks& m) {
+  ValueId scores = plus(c, attention_scores(c, q, k), m.bias);
+  if (m.mask != ValueId::none) scores = plus(c, scores, additive_mask(c, m, q, k));
+  if (integer(c, "unidirectional") != 0) scores = plus(c, scores, causal_mask(c, q, k, m.past));
+  return scores;
+}
+
+/// Keys and values of the past, from [2, batch, heads, length, size].
+ValueId past_part(const Call& c, ValueId past, std::int64_t which) {
+  return c.one("Gather", {past, c.integer(which)}, {{"axis", std::int64_t{0}}});
+}
+
+std::vector<ValueId> attention(Call& c) {
+  refuse_unless(c, "do_rotary", std::int64_t{0});
+  refuse_unless(c, "past_present_share_buffer", std::int64_t{0});
+  refuse_input(c, 6);
+  ProjectedAttention a;
+  a.projected = plus(c, c.one("MatMul", {wide_in(c, 0), wide_in(c, 1)}), wide_in(c, 2));
+  a.sizes = c.attributes.ints("qkv_hidden_sizes");
+  require(a.sizes.empty() || a.sizes.size() == 3,
+          "attribute 'qkv_hidden_sizes' has {} elements; expected 3", a.sizes.size());
+  a.mask = 3;
+  a.past = 4;
+  a.bias = wide_in(c, 5);
+  return projected_attention(c, a, dtype_of(c, c.in(0)));
+}
+
+/// Queries, keys and values of MultiHeadAttention, each [batch, heads, length, size].
+struct Heads {
+  ValueId q, k, v;
+};
+
+/// One of the tensors that are packed along an axis of extent `parts`: [batch, length, heads,
+/// parts, size].
+ValueId unpacked_heads(const Call& c, ValueId x, std::int64_t which) {
+  const ValueId one = c.one("Gather", {x, c.integer(which)}, {{"axis", std::int64_t{3}}});
+  return transposed(c, one, {0, 2, 1, 3});
+}
+
+/// The part of the bias for the queries (0), keys (1) or values (2), as [heads, 1, size]. `size` is
+/// the number of elements of all heads of a query, i64[1].
+ValueId bias_of_heads(const Call& c, ValueId size, std::int64_t which, std::int64_t heads) {
+  const ValueId start = c.one("Mul", {size, c.integer(which)});
+  const ValueId end = which == 2 ? c.integers({std::numeric_limits<std::int64_t>::max()})
+                                 : c.one("Add", {start, size});
+  return reshaped(c, sliced(c, wide_in(c, 3), start, end, 0), {heads, 1, -1});
+}
+
+Heads heads_of(Call& c, std::int64_t heads) {
+  const ValueId query = wide_in(c, 0), key = wide_in(c, 1), value = wide_in(c, 2);
+  const std::int64_t rank = known_rank(c, 0);
+  if (!c.has(1)) {
+    if (rank != 5 || c.has(2))
+      unsupported(
+          "a query of rank {} without a key is not supported; expected queries, keys and "
+          "values packed in rank 5",
+          rank);
+    return {unpacked_heads(c, query, 0), unpacked_heads(c, query, 1), unpacked_heads(c, query, 2)};
+  }
+  require(rank == 3, "the query has rank {}; expected 3 beside a key", rank);
+  const ValueId q = heads_apart(c, query, heads);
+  const std::int64_t key_rank = known_rank(c, 1);
+  if (key_rank == 5) {
+    require(!c.has(2), "a value is given beside a key of rank 5, which holds the values, too");
+    return {q, unpacked_heads(c, key, 0), unpacked_heads(c, key, 1)};
+  }
+  require(c.has(2), "the value is missing");
+  if (key_rank == 4) return {q, key, value};
+  require(key_rank == 3, "the key has rank {}; expected 3, 4 or 5", key_rank);
+  return {q, heads_apart(c, key, heads), heads_apart(c, value, heads)};
+}
+
+std::vector<ValueId> multi_head_attention(Call& c) {
+  refuse_input(c, 8);
+  refuse_input(c, 9);
+  const std::int64_t heads = c.attributes.i("num_heads");
+  Heads h = heads_of(c, heads);
+  if (c.has(3)) {
+    require(c.rank(c.in(0)) == 5 || c.rank(c.in(1)) == 3,
+            "a bias is given beside keys that have heads already");
+    const ValueId size = c.one("Mul", {extent(c, h.q, 3), c.integer(heads)});
+    h.q = plus(c, h.q, bias_of_heads(c, size, 0, heads));
+    h.k = plus(c, h.k, bias_of_heads(c, size, 1, heads));
+    h.v = plus(c, h.v, bias_of_heads(c, size, 2, heads));
+  }
+  ValueId past = c.integers({0});
+  require(c.has(6) == c.has(7), "one of past_key and past_value is given; expected both or none");
+  if (c.has(6)) {
+    past = extent(c, c.in(6), 2);
+    h.k = joined(c, {wide_in(c, 6), h.k}, 2);
+    h.v = joined(c, {wide_in(c, 7), h.v}, 2);
+  }
+  const ValueId scores = masked_scores(c, h.q, h.k, {c.in(4), 1, wide_in(c, 5), past});
+  return {as_first(c, heads_joined(c, attended(c, scores, h.v))), as_first(c, h.k),
+          as_first(c, h.v), as_first(c, scores)};
+}
+
+/// The positions i64[batch, length] of a RotaryEmbedding, which gives them or only the first.
+ValueId rotary_positions(Call& c, std::int64_t length_axis) {
+  const std::int64_t rank = known_rank(c, 1);
+  if (rank == 2) return c.in(1);
+  require(rank == 1, "position_ids has rank {}; expected 1 or 2", rank);
+  const ValueId at = counted(c, as_scalar(c, extent(c, c.in(0), length_axis)));
+  return unsqueezed(c, plus(c, at, c.in(1)), {0});
+}
+
+/// x is [batch, length, heads * size] or [batch, heads, length, size].
+std::vector<ValueId> rotary_embedding(Call& c) {
+  refuse_unless(c, "is_packed_batching", std::int64_t{0});
+  refuse_unless(c, "scale", 1.0);
+  const std::int64_t rank = known_rank(c, 0), heads = integer(c, "num_heads");
+  require(rank == 3 || rank == 4, "the input has rank {}; expected 3 or 4", rank);
+  require(integer(c, "rotary_embedding_dim") == 0 || heads > 0,
+          "attribute 'num_heads' = {}; with rotary_embedding_dim it must be positive", heads);
+  const bool partly = integer(c, "rotary_embedding_dim") != 0;
+  const ValueId at = rotary_positions(c, rank == 3 ? 1 : 2), x = wide_in(c, 0);
+  const auto angles = [&](std::size_t k) {
+    return unsqueezed(c, c.one("Gather", {wide_in(c, k), at}), {rank == 3 ? 2 : 1});
+  };
+  const ValueId cos = angles(2), sin = angles(3);
+  const bool interleaved = integer(c, "interleaved") != 0;
+  if (rank == 4) return {as_first(c, rotated(c, x, cos, sin, interleaved))};
+  // Without a number of heads, the whole head is turned, so that the cosines tell its size.
+  const ValueId size = c.one("Mul", {extent(c, c.in(2), 1), c.integer(2)});
+  const ValueId shape = partly ? c.integers({0, 0, heads, -1})
+                               : joined(c, {c.integers({0, 0, -1}), size}, 0);
+  const ValueId y = rotated(c, c.one("Reshape", {x, shape}), cos, sin, interleaved);
+  return {as_first(c, c.one("Reshape", {y, c.one("Shape", {x})}))};
+}
+
+}  // namespace
+
+ValueId heads_apart(const Call& c, ValueId x, std::int64_t heads) {
+  return transposed(c, reshaped(c, x, {0, 0, heads, -1}), {0, 2, 1, 3});
+}
+
+ValueId heads_joined(const Call& c, ValueId x) {
+  return reshaped(c, transposed(c, x, {0, 2, 1, 3}), {0, 0, -1});
+}
+
+ValueId attention_scores(const Call& c, ValueId q, ValueId k) {
+  const ValueId products = c.one("MatMul", {q, matrix_transposed(c, k)});
+  const double scale = real(c, "scale");
+  if (scale != 0) return scaled(c, products, scale);
+  const std::int64_t last = *c.rank(q) - 1;
+  const ValueId size = cast(c, as_scalar(c, extent(c, q, last)), dtype_of(c, q));
+  return c.one("Div", {products, c.one("Sqrt", {size})});
+}
+
+ValueId attended(const Call& c, ValueId scores, ValueId v) {
+  return c.one("MatMul", {c.one("Softmax", {scores}, {{"axis", std::int64_t{-1}}}), v});
+}
+
+ValueId causal_mask(const Call& c, ValueId q, ValueId k, ValueId past) {
+  const ValueId queries = plus(c, counted(c, as_scalar(c, extent(c, q, 2))), past);
+  const ValueId keys = counted(c, as_scalar(c, extent(c, k, 2)));
+  const ValueId later = c.one("Greater", {keys, unsqueezed(c, queries, {1})});
+  return filled(c, later, least_float, dtype_of(c, q));
+}
+
+std::vector<ValueId> projected_attention(Call& c, const ProjectedAttention& a, DType t) {
+  const std::int64_t heads = c.attributes.i("num_heads");
+  const auto parts = a.sizes.empty() ? equal_parts(c, a.projected, 3, -1)
+                                     : c.add("Split", {a.projected, c.integers(a.sizes)},
+                                             {{"axis", std::int64_t{-1}}}, 3);
+  const ValueId q = heads_apart(c, parts[0], heads);
+  ValueId k = heads_apart(c, parts[1], heads), v = heads_apart(c, parts[2], heads);
+  ValueId past = c.integers({0});
+  if (c.has(a.past)) {
+    const ValueId before = wide_in(c, a.past);
+    past = extent(c, before, 3);
+    k = joined(c, {past_part(c, before, 0), k}, 2);
+    v = joined(c, {past_part(c, before, 1), v}, 2);
+  }
+  const ValueId scores = masked_scores(c, q, k, {c.in(a.mask), 2, a.bias, past});
+  std::vector<ValueId> results{cast(c, heads_joined(c, attended(c, scores, v)), t), ValueId::none};
+  if (output_named(c, 1))
+    results[1] = cast(c, joined(c, {unsqueezed(c, k, {0}), unsqueezed(c, v, {0})}, 0), t);
+  return results;
+}
+
+ValueId rotated(const Call& c, ValueId x, ValueId cos, ValueId sin, bool interleaved) {
+  const std::int64_t last = *c.rank(x) - 1;
+  const ValueId turned = c.one("Mul", {extent(c, cos, last), c.integer(2)});
+  const ValueId end = c.integers({std::numeric_limits<std::int64_t>::max()});
+  const ValueId part = sliced(c, x, c.integers({0}), turned, last);
+  const ValueId rest = sliced(c, x, turned, end, last);
+  std::vector<ValueId> pair;
+  if (interleaved) {
+    ir::Ints shape(static_cast<std::size_t>(last), 0);
+    shape.insert(shape.end(), {-1, 2});
+    const ValueId pairs = reshaped(c, part, shape);
+    for (const std::int64_t i : {0, 1})
+      pair.push_back(c.one("Gather", {pairs, c.integer(i)}, {{"axis", last + 1}}));
+  } else {
+    pair = equal_parts(c, part, 2, last);
+  }
+  const ValueId a = minus(c, times(c, pair[0], cos), times(c, pair[1], sin));
+  const ValueId b = plus(c, times(c, pair[1], cos), times(c, pair[0], sin));
+  if (!interleaved) return joined(c, {a, b, rest}, last);
+  const ValueId both = joined(c, {unsqueezed(c, a, {last + 1}), unsqueezed(c, b, {last + 1})},
+                              last + 1);
+  ir::Ints shape(static_cast<std::size_t>(last), 0);
+  shape.push_back(-1);
+  return joined(c, {reshaped(c, both, shape), rest}, last);
+}
+
+std::span<const Rule> microsoft_attention_rules() {
+  static constexpr Rule rules[] = {
+      microsoft_rule("Attention", attention),
+      microsoft_rule("MultiHeadAttention", multi_head_attention),
+      microsoft_rule("RotaryEmbedding", rotary_embedding),
+  };
+  return rules;
+}
+
+}  // namespace rondel::onnx

@@ -1,0 +1,208 @@
+// Attention whose heads share keys and values in groups, and that keeps these in a cache.
+#include "frontends/onnx/microsoft/attention.h"
+
+#include <limits>
+
+namespace rondel::onnx {
+namespace {
+
+/// The inputs by number.
+enum Input : std::size_t {
+  query,
+  key,
+  value,
+  past_key,
+  past_value,
+  last_positions,
+  total_length,
+  cosines,
+  sines,
+  positions,
+  bias,
+  sinks,
+  key_scale,
+  value_scale,
+  query_weight,
+  key_weight
+};
+
+/// The query heads are `groups` groups of `in_group`; each group shares a key and a value.
+struct GroupedHeads {
+  std::int64_t all, groups;
+  std::int64_t in_group() const { return all / groups; }
+};
+
+/// Where the queries are in the sequences, in i64: batch element b has `lengths[b]` keys, of which
+/// `past[b]` were there before. Query i has position past[b] + i.
+struct Timeline {
+  ValueId lengths, past;  ///< [batch]
+  ValueId queries;        ///< the positions of the queries, [batch, length]
+  ValueId total, first;  ///< [1]: the length of the longest sequence; whether this is the first run
+};
+
+void refuse_unsupported(const Call& c) {
+  for (const std::size_t k : {key_scale, value_scale}) refuse_input(c, k);
+  refuse_output(c, 3);
+  refuse_unless(c, "k_quant_type", std::string("NONE"));
+  refuse_unless(c, "v_quant_type", std::string("NONE"));
+  for (const char* name : {"kv_cache_bit_width", "sliding_window_cache", "qk_output"})
+    refuse_unless(c, name, std::int64_t{0});
+  for (const std::size_t k : {past_key, past_value})
+    if (c.has(k) && !is_float(dtype_of(c, c.in(k))))
+      unsupported("input {} ('{}') is {}; a cache of integers is not supported", k,
+                  c.schema.inputs()[k].GetName(), ir::to_text(c.type(c.in(k))));
+}
+
+GroupedHeads grouped_heads(const Call& c) {
+  const GroupedHeads h{c.attributes.i("num_heads"), c.attributes.i("kv_num_heads")};
+  require(h.groups > 0 && h.all > 0 && h.all % h.groups == 0,
+          "num_heads = {} is no multiple of kv_num_heads = {}", h.all, h.groups);
+  return h;
+}
+
+/// Queries, keys and values as [batch, heads, length, size], from three inputs or one.
+std::vector<ValueId> projections(Call& c, const GroupedHeads& h) {
+  require(c.has(key) == c.has(value), "one of key and value is given; expected both or none");
+  if (c.has(key))
+    return {heads_apart(c, wide_in(c, query), h.all), heads_apart(c, wide_in(c, key), h.groups),
+            heads_apart(c, wide_in(c, value), h.groups)};
+  const ValueId all = heads_apart(c, wide_in(c, query), h.all + 2 * h.groups);
+  return c.add("Split", {all, c.integers({h.all, h.groups, h.groups})}, {{"axis", std::int64_t{1}}},
+               3);
+}
+
+/// The first run of a sequence is as long as the whole; a later one follows what is in the cache.
+Timeline timeline(Call& c, ValueId q) {
+  Timeline t;
+  const ValueId length = extent(c, q, 2);
+  t.total = reshaped(c, cast(c, c.in(total_length), DType::i64), {1});
+  t.lengths = plus(c, reshaped(c, cast(c, c.in(last_positions), DType::i64), {-1}), c.integer(1));
+  t.first = c.one("Equal", {length, t.total});
+  t.past = c.one("Where", {t.first, c.integer(0), minus(c, t.lengths, length)});
+  t.queries = plus(c, unsqueezed(c, t.past, {1}), counted(c, as_scalar(c, length)));
+  return t;
+}
+
+/// The positions for the rotary embedding. In the first run only the first one that is given
+/// counts, and the others follow it.
+ValueId rotary_positions_of(Call& c, const Timeline& t) {
+  if (!c.has(positions)) return t.queries;
+  const ValueId first = sliced(c, reshaped(c, c.in(positions), {-1}), c.integers({0}),
+                               c.integers({1}), 0);
+  return c.one("Where", {t.first, plus(c, t.queries, first), c.in(positions)});
+}
+
+/// The keys or values of the past with the new ones stored after them: [batch, groups, the longer
+/// of total and the cache, size], with zeros after the sequences.
+ValueId cached(Call& c, std::size_t past, ValueId fresh, const Timeline& t) {
+  if (!c.has(past)) return fresh;
+  const ValueId cache = wide_in(c, past), room = extent(c, cache, 2);
+  const ValueId at = counted(c, as_scalar(c, room));
+  const ValueId held = c.one("Less", {at, unsqueezed(c, t.past, {1})});
+  const ValueId kept = c.one("Where",
+                             {unsqueezed(c, held, {1, 3}), cache, c.number(dtype_of(c, cache), 0)});
+  const ValueId more = minus(c, c.one("Max", {t.total, room}), room);
+  const ValueId pads = joined(c, {c.integers({0}), more}, 0);
+  const ValueId longer = c.one("Pad", {kept, pads, ValueId::none, c.integers({2})});
+  return c.one("TensorScatter", {longer, fresh, t.past}, {{"axis", std::int64_t{2}}});
+}
+
+/// [batch, heads, ...] as [batch, groups, heads of the group, ...].
+ValueId in_groups(const Call& c, ValueId x, const GroupedHeads& h) {
+  const ValueId shape = joined(c,
+                               {extent(c, x, 0), c.integers({h.groups, h.in_group()}),
+                                c.one("Shape", {x}, {{"start", std::int64_t{2}}})},
+                               0);
+  return c.one("Reshape", {x, shape});
+}
+
+/// The bias [batch or 1, heads or 1, length, total] for the scores of the groups, with zeros for
+/// the keys after the total length.
+ValueId grouped_bias(Call& c, const GroupedHeads& h, ValueId keys) {
+  const ValueId each = c.one("Expand", {wide_in(c, bias), c.integers({1, h.all, 1, 1})});
+  const ValueId more = minus(c, extent(c, keys, 2), extent(c, each, 3));
+  const ValueId pads = joined(c, {c.integers({0}), more}, 0);
+  return in_groups(c, c.one("Pad", {each, pads, ValueId::none, c.integers({3})}), h);
+}
+
+/// Whether a query may attend to a key, [batch, length, keys].
+ValueId allowed(Call& c, const Timeline& t, ValueId keys) {
+  const ValueId at = counted(c, as_scalar(c, extent(c, keys, 2)));
+  const ValueId rows = unsqueezed(c, t.queries, {2});
+  const bool causal = integer(c, "causal") != 0;
+  ValueId may = causal ? c.one("LessOrEqual", {at, rows})
+                       : c.one("Less", {at, unsqueezed(c, t.lengths, {1, 2})});
+  const std::int64_t window = integer(c, "local_window_size");
+  if (window <= 0) return may;
+  if (!causal) refuse_attribute(c, "local_window_size");
+  const ValueId first = minus(c, rows, c.integer(window));
+  return c.one("And", {may, c.one("Greater", {at, first})});
+}
+
+/// What the softmax also counts, for each head, [batch, groups, heads of the group, length, 1]:
+/// head_sink, or 0 for a smooth softmax. `none` if there is no such thing.
+ValueId sink_scores(Call& c, const GroupedHeads& h, ValueId scores) {
+  ValueId each = wide_in(c, sinks);
+  if (each != ValueId::none) each = reshaped(c, each, {h.groups, h.in_group(), 1, 1});
+  else if (integer(c, "smooth_softmax") == 1) each = c.number(dtype_of(c, scores), 0);
+  if (each == ValueId::none) return each;
+  const ValueId shape = joined(
+      c, {c.one("Shape", {scores}, {{"end", std::int64_t{4}}}), c.integers({1})}, 0);
+  return c.one("Expand", {each, shape});
+}
+
+/// softmax(scores) @ v; a sink takes its part of the softmax, and gives nothing.
+ValueId attended_with_sink(const Call& c, ValueId scores, ValueId sink, ValueId v) {
+  if (sink == ValueId::none) return attended(c, scores, v);
+  const ValueId all = c.one("Softmax", {joined(c, {scores, sink}, 4)},
+                            {{"axis", std::int64_t{-1}}});
+  return c.one("MatMul", {sliced(c, all, c.integers({0}), c.integers({-1}), 4), v});
+}
+
+std::vector<ValueId> group_query_attention(Call& c) {
+  refuse_unsupported(c);
+  const GroupedHeads h = grouped_heads(c);
+  std::vector<ValueId> p = projections(c, h);
+  const auto normalized = [&](ValueId x, std::size_t weight) {
+    if (!c.has(weight)) return x;
+    return c.one("RMSNormalization", {x, wide_in(c, weight)},
+                 {{"axis", std::int64_t{-1}}, {"epsilon", real(c, "qk_norm_epsilon")}});
+  };
+  p[0] = normalized(p[0], query_weight);
+  p[1] = normalized(p[1], key_weight);
+  const Timeline t = timeline(c, p[0]);
+  if (integer(c, "do_rotary") != 0) {
+    require(c.has(cosines) && c.has(sines),
+            "do_rotary is 1, but cos_cache or sin_cache is missing");
+    const ValueId at = rotary_positions_of(c, t);
+    const auto angles = [&](std::size_t k) {
+      return unsqueezed(c, c.one("Gather", {wide_in(c, k), at}), {1});
+    };
+    const ValueId cos = angles(cosines), sin = angles(sines);
+    for (ValueId* x : {&p[0], &p[1]})
+      *x = rotated(c, *x, cos, sin, integer(c, "rotary_interleaved") != 0);
+  }
+  require(c.has(past_key) == c.has(past_value),
+          "one of past_key and past_value is given; expected both or none");
+  const ValueId keys = cached(c, past_key, p[1], t), values = cached(c, past_value, p[2], t);
+
+  ValueId scores = attention_scores(c, in_groups(c, p[0], h), unsqueezed(c, keys, {2}));
+  const double cap = real(c, "softcap");
+  if (cap != 0) scores = scaled(c, c.one("Tanh", {scaled(c, scores, 1 / cap)}), cap);
+  if (c.has(bias)) scores = plus(c, scores, grouped_bias(c, h, keys));
+  const ValueId never = c.number(dtype_of(c, scores), -std::numeric_limits<double>::infinity());
+  scores = c.one("Where", {unsqueezed(c, allowed(c, t, keys), {1, 2}), scores, never});
+  const ValueId y = attended_with_sink(c, scores, sink_scores(c, h, scores),
+                                       unsqueezed(c, values, {2}));
+  const ValueId out = reshaped(c, transposed(c, y, {0, 3, 1, 2, 4}), {0, 0, -1});
+  return {as_first(c, out), as_first(c, keys), as_first(c, values), ValueId::none};
+}
+
+}  // namespace
+
+std::span<const Rule> microsoft_group_query_attention_rules() {
+  static constexpr Rule rules[] = {microsoft_rule("GroupQueryAttention", group_query_attention)};
+  return rules;
+}
+
+}  // namespace rondel::onnx

@@ -1,0 +1,153 @@
+#include "frontends/onnx/microsoft/parts.h"
+
+#include "scalar/builder.h"
+
+#include <numeric>
+
+namespace rondel::onnx {
+
+ValueId plus(const Call& c, ValueId a, ValueId b) {
+  return b == ValueId::none ? a : c.one("Add", {a, b});
+}
+
+ValueId times(const Call& c, ValueId a, ValueId b) {
+  return b == ValueId::none ? a : c.one("Mul", {a, b});
+}
+
+ValueId minus(const Call& c, ValueId a, ValueId b) {
+  return b == ValueId::none ? a : c.one("Sub", {a, b});
+}
+
+ValueId scaled(const Call& c, ValueId x, double factor) {
+  return factor == 1 ? x : times(c, x, c.number(dtype_of(c, x), factor));
+}
+
+ValueId cast(const Call& c, ValueId x, DType t) {
+  return dtype_of(c, x) == t ? x : c.one("Cast", {x}, {{"to", ir::Type::scalar(t)}});
+}
+
+DType dtype_of(const Call& c, ValueId x) { return c.type(x).dtype(); }
+
+ValueId wide(const Call& c, ValueId x) {
+  return x == ValueId::none ? x : cast(c, x, scalar::compute_type(dtype_of(c, x)));
+}
+
+ValueId wide_in(const Call& c, std::size_t k) { return wide(c, c.in(k)); }
+
+ValueId as_first(const Call& c, ValueId y) { return cast(c, y, dtype_of(c, c.in(0))); }
+
+ValueId reshaped(const Call& c, ValueId x, const ir::Ints& shape) {
+  return c.one("Reshape", {x, c.integers(shape)});
+}
+
+ValueId transposed(const Call& c, ValueId x, ir::Ints perm) {
+  return c.one("Transpose", {x}, {{"perm", std::move(perm)}});
+}
+
+ValueId matrix_transposed(const Call& c, ValueId x) {
+  const auto rank = c.rank(x);
+  if (!rank)
+    unsupported("a transposed product of {}, whose rank is not known", ir::to_text(c.type(x)));
+  if (*rank < 2) return x;
+  ir::Ints perm(static_cast<std::size_t>(*rank));
+  std::iota(perm.begin(), perm.end(), 0);
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  return transposed(c, x, std::move(perm));
+}
+
+ValueId unsqueezed(const Call& c, ValueId x, const ir::Ints& axes) {
+  return c.one("Unsqueeze", {x, c.integers(axes)});
+}
+
+ValueId sliced(const Call& c, ValueId x, ValueId start, ValueId end, std::int64_t axis) {
+  return c.one("Slice", {x, start, end, c.integers({axis})});
+}
+
+ValueId joined(const Call& c, const std::vector<ValueId>& parts, std::int64_t axis) {
+  return c.one("Concat", parts, {{"axis", axis}});
+}
+
+std::vector<ValueId> equal_parts(const Call& c, ValueId x, std::size_t parts, std::int64_t axis) {
+  return c.add("Split", {x}, {{"axis", axis}, {"num_outputs", static_cast<std::int64_t>(parts)}},
+               parts);
+}
+
+ValueId extent(const Call& c, ValueId x, std::int64_t axis) {
+  return c.one("Shape", {x}, {{"start", axis}, {"end", axis + 1}});
+}
+
+ValueId as_scalar(const Call& c, ValueId x) {
+  return c.one("Reshape", {x, c.constant(Tensor(DType::i64, {0}))});
+}
+
+ValueId counted(const Call& c, ValueId end) {
+  return c.one("Range", {c.integer(0), end, c.integer(1)});
+}
+
+ValueId bounded(const Call& c, ValueId x, std::int64_t most, const std::string& message) {
+  return c.importer.add_native(ir::op("bounded"), {x, c.integer(most)}, {{"message", message}}, 1,
+                               c.source, c.scope.region)[0];
+}
+
+ValueId channels_to_end(const Call& c, ValueId x) {
+  const auto rank = c.rank(x);
+  if (!rank) unsupported("channels last in a tensor of unknown rank");
+  ir::Ints perm{0};
+  for (std::int64_t a = 2; a < *rank; ++a) perm.push_back(a);
+  perm.push_back(1);
+  return transposed(c, x, std::move(perm));
+}
+
+ValueId channels_to_front(const Call& c, ValueId x) {
+  const auto rank = c.rank(x);
+  if (!rank) unsupported("channels last in a tensor of unknown rank");
+  ir::Ints perm{0, *rank - 1};
+  for (std::int64_t a = 1; a < *rank - 1; ++a) perm.push_back(a);
+  return transposed(c, x, std::move(perm));
+}
+
+double real(const Call& c, std::string_view attribute) { return c.attributes.f(attribute, 0); }
+
+std::int64_t integer(const Call& c, std::string_view attribute) {
+  return c.attributes.i(attribute, 0);
+}
+
+ir::Attributes some_attributes(const Call& c, std::initializer_list<std::string_view> names) {
+  ir::Attributes some;
+  for (const std::string_view name : names)
+    if (const ir::Attribute* a = c.attributes.find(name)) some.set(std::string(name), *a);
+  return some;
+}
+
+std::int64_t known_rank(const Call& c, std::size_t k) {
+  const auto rank = c.rank(c.in(k));
+  if (!rank)
+    unsupported("input {} ('{}') is {}; its rank must be known", k, c.schema.inputs()[k].GetName(),
+                ir::to_text(c.type(c.in(k))));
+  return *rank;
+}
+
+bool output_named(const Call& c, std::size_t j) {
+  return j < c.outputs && !c.node.output(static_cast<int>(j)).empty();
+}
+
+void refuse_input(const Call& c, std::size_t k) {
+  if (c.has(k)) unsupported("input {} ('{}') is not supported", k, c.schema.inputs()[k].GetName());
+}
+
+void refuse_output(const Call& c, std::size_t j) {
+  if (output_named(c, j))
+    unsupported("output {} ('{}') is not supported", j, c.schema.outputs()[j].GetName());
+}
+
+void refuse_unless(const Call& c, std::string_view attribute, const ir::Attribute& value) {
+  const ir::Attribute* given = c.attributes.find(attribute);
+  if (given != nullptr && ir::to_text(*given) != ir::to_text(value)) refuse_attribute(c, attribute);
+}
+
+void refuse_attribute(const Call& c, std::string_view attribute) {
+  unsupported("attribute '{}' = {} is not supported", attribute,
+              ir::to_text(*c.attributes.find(attribute)));
+}
+
+}  // namespace rondel::onnx

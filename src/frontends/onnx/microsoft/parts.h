@@ -1,0 +1,72 @@
+#pragma once
+#include "frontends/onnx/microsoft/signatures.h"
+#include "frontends/onnx/rules.h"
+
+/// What the rules of this folder share: an op becomes a graph of ONNX's ops. A formula of several
+/// ops is computed in at least f32 and rounded once, at its end.
+namespace rondel::onnx {
+
+/// A rule of com.microsoft, which has one version only.
+constexpr Rule microsoft_rule(std::string_view op, std::vector<ValueId> (*convert)(Call&)) {
+  return {op, 1, newest, convert, "-", microsoft_domain};
+}
+
+/// Sums and products; `b` may be `none`, which leaves `a` as it is.
+ValueId plus(const Call&, ValueId a, ValueId b);
+ValueId times(const Call&, ValueId a, ValueId b);
+ValueId minus(const Call&, ValueId a, ValueId b);
+/// `x` times a number, which 1 leaves out.
+ValueId scaled(const Call&, ValueId x, double factor);
+
+ValueId cast(const Call&, ValueId, DType);
+DType dtype_of(const Call&, ValueId);
+/// f16 and bf16 as f32; other dtypes, and `none`, as they are.
+ValueId wide(const Call&, ValueId);
+/// The wide value of input k; `none` if it is left out.
+ValueId wide_in(const Call&, std::size_t k);
+/// `y` in the dtype of input 0.
+ValueId as_first(const Call&, ValueId y);
+
+ValueId reshaped(const Call&, ValueId, const ir::Ints& shape);
+ValueId transposed(const Call&, ValueId, ir::Ints perm);
+/// The last two axes exchanged. The rank must be known.
+ValueId matrix_transposed(const Call&, ValueId);
+ValueId unsqueezed(const Call&, ValueId, const ir::Ints& axes);
+/// x from `start` to before `end` along the axis.
+ValueId sliced(const Call&, ValueId x, ValueId start, ValueId end, std::int64_t axis);
+ValueId joined(const Call&, const std::vector<ValueId>&, std::int64_t axis);
+/// `parts` equal parts along the axis.
+std::vector<ValueId> equal_parts(const Call&, ValueId, std::size_t parts, std::int64_t axis);
+/// The extent of an axis, counted from the front, as i64[1].
+ValueId extent(const Call&, ValueId, std::int64_t axis);
+/// An i64[1] as a scalar.
+ValueId as_scalar(const Call&, ValueId);
+/// 0, 1, ... to before `end`, a scalar, as i64[n].
+ValueId counted(const Call&, ValueId end);
+
+/// x, an i64[1] whose element must not exceed `most`; the two {} of the message are both.
+ValueId bounded(const Call&, ValueId x, std::int64_t most, const std::string& message);
+
+/// The same with channels last as with channels first: axis 1 of `x` becomes the last, or the last
+/// becomes axis 1. The rank must be known.
+ValueId channels_to_end(const Call&, ValueId x);
+ValueId channels_to_front(const Call&, ValueId x);
+
+/// A number that the node gives, or its signature's default; 0 if there is neither.
+double real(const Call&, std::string_view attribute);
+std::int64_t integer(const Call&, std::string_view attribute);
+/// The attributes of these names that the node has.
+ir::Attributes some_attributes(const Call&, std::initializer_list<std::string_view> names);
+
+/// The rank of input k, without which the op cannot be read.
+std::int64_t known_rank(const Call&, std::size_t k);
+bool output_named(const Call&, std::size_t j);
+
+// Combinations that are not supported. The errors name the input, output or attribute.
+void refuse_input(const Call&, std::size_t k);
+void refuse_output(const Call&, std::size_t j);
+/// Refuses the attribute unless it is left out or has this value.
+void refuse_unless(const Call&, std::string_view attribute, const ir::Attribute& value);
+[[noreturn]] void refuse_attribute(const Call&, std::string_view attribute);
+
+}  // namespace rondel::onnx

@@ -33,8 +33,8 @@ std::vector<ValueId> gru_step(Builder& b, const Cell& cell, ValueId x,
     r = cell.activate(b, 0, b("add", {in[1], rec[1]}));
     candidate = reset_after(b, cell, in[2], rec[2], r);
   } else {
-    const ValueId first = columns(b, cell.recurrence, 0, 2 * hidden);
-    const ValueId last = columns(b, cell.recurrence, 2 * hidden, 3 * hidden);
+    const ValueId first = columns(b, cell.recurrence.matrix, 0, 2 * hidden);
+    const ValueId last = columns(b, cell.recurrence.matrix, 2 * hidden, 3 * hidden);
     const std::vector<ValueId> rec = split_last_axis(b, b("mat_mul", {h, first}), 2);
     z = cell.activate(b, 0, b("add", {in[0], rec[0]}));
     r = cell.activate(b, 0, b("add", {in[1], rec[1]}));

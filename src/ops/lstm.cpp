@@ -1,4 +1,5 @@
-#include "ops/recurrent.h"
+#include "ops/lstm.h"
+
 #include "ops/type_rules.h"
 
 namespace rondel::ops {
@@ -31,21 +32,6 @@ std::vector<ValueId> lstm_step(Builder& b, const Cell& cell, ValueId x,
   return {b("mul", {o, cell.activate(b, 2, next_c)}), next_c};
 }
 
-Recurrence lstm_recurrence() {
-  return {4,
-          2,
-          {"Sigmoid", "Tanh", "Tanh"},
-          [](const ir::Attributes&) { return false; },
-          lstm_step,
-          {.initial_c = 6, .peepholes = 7}};
-}
-
-ir::Attributes lstm_attributes() {
-  ir::Attributes a = recurrent_attributes();
-  a.set("input_forget", std::int64_t{0});
-  return a;
-}
-
 const ir::OpEntry lstm{{
     .name = "lstm",
     .doc =
@@ -66,4 +52,20 @@ const ir::OpEntry lstm{{
 }};
 
 }  // namespace
+
+Recurrence lstm_recurrence() {
+  return {4,
+          2,
+          {"Sigmoid", "Tanh", "Tanh"},
+          [](const ir::Attributes&) { return false; },
+          lstm_step,
+          {.initial_c = 6, .peepholes = 7}};
+}
+
+ir::Attributes lstm_attributes() {
+  ir::Attributes a = recurrent_attributes();
+  a.set("input_forget", std::int64_t{0});
+  return a;
+}
+
 }  // namespace rondel::ops

@@ -1,5 +1,6 @@
 #include "ops/recurrent.h"
 
+#include "ops/quantization.h"
 #include "ops/type_rules.h"
 
 #include <algorithm>
@@ -81,15 +82,28 @@ ValueId row(Builder& b, ValueId x, std::int64_t d) {
   return b("squeeze", {sliced(b, x, d, d + 1, 0), b.integers({0})});
 }
 
-/// The weights of direction `d`, transposed for the product: one row for each input, with the
-/// weights of all gates side by side in memory.
-ValueId weights_of(Builder& b, ValueId w, std::int64_t d) {
-  return b("transpose", {row(b, w, d)}, {{"perm", Ints{1, 0}}});
+/// x in u8, its scale and its zero point. The range includes 0.
+struct Quantized {
+  ValueId x, scale, zero_point;
+};
+
+Quantized quantized(Builder& b, ValueId x) {
+  const ValueId zero = b.scalar(DType::f32, 0), one = b.scalar(DType::f32, 1);
+  const auto extreme = [&](const char* reduction, const char* with_zero) {
+    return b(with_zero, {b(reduction, {x}, {{"keepdims", 0}}), zero});
+  };
+  const ValueId least = extreme("reduce_min", "min");
+  const ValueId range = b("sub", {extreme("reduce_max", "max"), least});
+  const ValueId steps = b("div", {range, b.scalar(DType::f32, 255)});
+  const ValueId scale = b("where", {b("equal", {range, zero}), one, steps});
+  const ValueId at = b("neg", {b("div", {least, scale})});
+  const ValueId zero_point = b("quantize_linear", {at, one, b.scalar(DType::u8, 0)});
+  return {b("quantize_linear", {x, scale, zero_point}), scale, zero_point};
 }
 
 /// The inputs of the op in the layout that the loop uses: time first, in the compute type.
 struct Prepared {
-  ValueId x, w, r, bias = ValueId::none, lengths = ValueId::none, peepholes = ValueId::none;
+  ValueId x, bias = ValueId::none, lengths = ValueId::none, peepholes = ValueId::none;
   std::vector<ValueId> initial;  // [directions, n, hidden] or none
   bool batch_first;
 };
@@ -97,8 +111,7 @@ struct Prepared {
 Prepared prepare(Builder& b, const Node& node, const Recurrence& r) {
   const bool batch_first = node.attributes.i("layout", 0) == 1;
   const auto wide = [&](std::size_t k) { return wide_value(b, node.inputs[k]); };
-  Prepared p{wide(0),       wide(1),       wide(2), ValueId::none,
-             ValueId::none, ValueId::none, {},      batch_first};
+  Prepared p{wide(0), ValueId::none, ValueId::none, ValueId::none, {}, batch_first};
   if (batch_first) p.x = b("transpose", {p.x}, {{"perm", Ints{1, 0, 2}}});
   if (has_input(node, 3)) p.bias = wide(3);
   if (has_input(node, 4)) p.lengths = as(b, node.inputs[4], DType::i64);
@@ -114,6 +127,16 @@ Prepared prepare(Builder& b, const Node& node, const Recurrence& r) {
   const auto at = static_cast<std::size_t>(std::max(r.inputs.peepholes, 0));
   if (r.inputs.peepholes >= 0 && has_input(node, at)) p.peepholes = wide(at);
   return p;
+}
+
+/// The weights of input `k` (1: of x, 2: of the state) for direction `d`, with one row for each
+/// input: the weights of all gates are side by side in memory.
+Weights weights_of(Builder& b, const Node& node, const RecurrentInputs& inputs, std::size_t k,
+                   std::int64_t d) {
+  const ValueId own = row(b, wide_value(b, node.inputs[k]), d);
+  if (!inputs.quantized()) return {b("transpose", {own}, {{"perm", Ints{1, 0}}})};
+  const std::size_t scale = static_cast<std::size_t>(inputs.scales) + 2 * (k - 1);
+  return {own, row(b, node.inputs[scale], d), row(b, node.inputs[scale + 1], d)};
 }
 
 ValueId zeros(Builder& b, ValueId x, std::int64_t hidden) {
@@ -140,10 +163,11 @@ DirectionResults one_direction(Builder& b, const Prepared& p, const Recurrence& 
   const auto at = static_cast<std::int64_t>(d);
   const std::int64_t width = r.gates * hidden;
   const bool inner = r.inner_bias(node.attributes);
-  Cell cell{weights_of(b, p.r, at),         ValueId::none,   ValueId::none, std::move(activations),
-            node.attributes.f("clip", 0.0), &node.attributes};
+  Cell cell{
+      weights_of(b, node, r.inputs, 2, at), ValueId::none,   ValueId::none, std::move(activations),
+      node.attributes.f("clip", 0.0),       &node.attributes};
   if (p.peepholes != ValueId::none) cell.peepholes = row(b, p.peepholes, at);
-  ValueId x = b("mat_mul", {p.x, weights_of(b, p.w, at)});
+  ValueId x = weights_of(b, node, r.inputs, 1, at).product(b, p.x);
   if (p.bias != ValueId::none) {
     const ValueId both = row(b, p.bias, at);
     const ValueId input = sliced(b, both, 0, width, 0),
@@ -197,6 +221,26 @@ void check_extent(const ir::TypeContext& c, std::size_t k, std::int64_t axis, st
           to_text(c.input(k)), what, wanted, axis);
 }
 
+/// Requires that scales and zero points of the weights have an element for each direction, or one
+/// for each column of each direction.
+void require_scales(const ir::TypeContext& c, std::size_t first, std::int64_t directions) {
+  for (const std::size_t weights : {1U, 2U}) {
+    const std::size_t scale = first + 2 * (weights - 1);
+    require_dtype(c, scale, DType::f32);
+    require_same_dtype(c, weights, scale + 1);
+    for (const std::size_t k : {scale, scale + 1}) {
+      const Type& t = c.input(k);
+      require(!t.has_rank() || t.rank() == 1 || t.rank() == 2,
+              "input {} is {}; expected one element for each direction, or for each column of it",
+              k, to_text(t));
+      check_extent(c, k, 0, directions, "directions");
+      const Type& w = c.input(weights);
+      if (t.has_rank() && t.rank() == 2 && w.has_rank() && w.extent(2).known())
+        check_extent(c, k, 1, w.extent(2).value, "columns");
+    }
+  }
+}
+
 }  // namespace
 
 ValueId Activation::operator()(Builder& b, ValueId x) const {
@@ -219,7 +263,14 @@ ValueId Cell::activate(Builder& b, std::size_t k, ValueId x) const {
   return activations[k](b, x);
 }
 
-ValueId Cell::product(Builder& b, ValueId h) const { return b("mat_mul", {h, recurrence}); }
+ValueId Weights::product(Builder& b, ValueId x) const {
+  if (scale == ValueId::none) return b("mat_mul", {x, matrix});
+  const Quantized q = quantized(b, x);
+  const ValueId sums = b("mat_mul_integer", {q.x, matrix, q.zero_point, zero_point});
+  return b("mul", {as(b, sums, DType::f32), b("mul", {q.scale, scale})});
+}
+
+ValueId Cell::product(Builder& b, ValueId h) const { return recurrence.product(b, h); }
 
 std::vector<ValueId> split_last_axis(Builder& b, ValueId x, std::int64_t count) {
   return b.add("split", {x}, {{"axis", -1}, {"num_outputs", count}},
@@ -230,9 +281,10 @@ std::vector<ValueId> recurrent_loops(Builder& b, const Node& original, const Rec
   Node node = original;
   const Type& weights = b.graph().value(node.inputs[2]).type;
   if (node.attributes.i("hidden_size") == 0) {
-    if (!weights.has_rank() || !weights.extent(2).known())
+    const std::int64_t axis = r.inputs.quantized() ? 1 : 2;
+    if (!weights.has_rank() || !weights.extent(axis).known())
       unsupported("hidden_size is not given, and the extents of R are not known");
-    node.attributes.set("hidden_size", weights.extent(2).value);
+    node.attributes.set("hidden_size", weights.extent(axis).value);
   }
   const std::size_t directions = directions_of(node.attributes);
   const std::vector<Activation> activations = activations_of(node.attributes, r, directions);
@@ -263,25 +315,31 @@ std::vector<ValueId> recurrent_loops(Builder& b, const Node& original, const Rec
 void recurrent_rule(ir::TypeContext& c, const Recurrence& r) {
   const auto directions = static_cast<std::int64_t>(directions_of(c.attributes()));
   activations_of(c.attributes(), r, static_cast<std::size_t>(directions));
-  for (std::size_t k = 0; k < c.input_count(); ++k) {
+  const bool bytes = r.inputs.quantized();
+  const std::size_t scales = bytes ? static_cast<std::size_t>(r.inputs.scales) : c.input_count();
+  for (std::size_t k = 0; k < std::min(scales, c.input_count()); ++k) {
     if (!c.has(k)) continue;
     if (k == 4) require_dtype(c, k, DType::i32);
+    else if (bytes && (k == 1 || k == 2)) require_dtypes(c, k, byte_dtypes());
+    else if (bytes) require_dtype(c, k, DType::f32);
     else require_dtypes(c, k, float_dtypes()), require_same_dtype(c, 0, k);
     require_rank(c, k, k == 4 ? 1 : k == 3 || static_cast<int>(k) == r.inputs.peepholes ? 2 : 3);
     if (k == 1 || k == 2 || k == 3) check_extent(c, k, 0, directions, "directions");
   }
+  if (bytes) require_scales(c, scales, directions);
   const Type &x = c.input(0), &recurrence = c.input(2);
   const bool batch_first = c.attributes().i("layout", 0) == 1;
-  const std::int64_t given = c.attributes().i("hidden_size");
+  const std::int64_t given = c.attributes().i("hidden_size"), columns = bytes ? 2 : 1;
+  const std::int64_t rows = 3 - columns;
   Extent hidden = given > 0 ? Extent(given) : Extent();
-  if (!hidden.known() && recurrence.has_rank()) hidden = recurrence.extent(2);
+  if (!hidden.known() && recurrence.has_rank()) hidden = recurrence.extent(rows);
   if (hidden.known()) {
-    check_extent(c, 1, 1, r.gates * hidden.value, "gates times hidden =");
-    check_extent(c, 2, 1, r.gates * hidden.value, "gates times hidden =");
-    check_extent(c, 2, 2, hidden.value, "hidden =");
+    check_extent(c, 1, columns, r.gates * hidden.value, "gates times hidden =");
+    check_extent(c, 2, columns, r.gates * hidden.value, "gates times hidden =");
+    check_extent(c, 2, rows, hidden.value, "hidden =");
     check_extent(c, 3, 1, 2 * r.gates * hidden.value, "biases");
   }
-  if (x.has_rank() && x.extent(2).known()) check_extent(c, 1, 2, x.extent(2).value, "inputs");
+  if (x.has_rank() && x.extent(2).known()) check_extent(c, 1, rows, x.extent(2).value, "inputs");
   const Extent time = x.has_rank() ? x.extent(batch_first ? 1 : 0) : Extent();
   const Extent batch = x.has_rank() ? x.extent(batch_first ? 0 : 1) : Extent();
   const Extents y = batch_first ? Extents{batch, time, directions, hidden}

@@ -15,13 +15,25 @@ struct Activation {
 /// The position of each optional input; -1 if the op has no such input.
 struct RecurrentInputs {
   int initial_c = -1, peepholes = -1;
+  /// w_scale, which is followed by w_zero_point, r_scale and r_zero_point. An op that has them
+  /// takes weights in bytes, [directions, inputs, gates * hidden].
+  int scales = -1;
+  bool quantized() const { return scales >= 0; }
+};
+
+/// The weights of one direction: [inputs, gates * hidden], as floats or as bytes with their scale
+/// and zero point, which are scalars or have an element for each column.
+struct Weights {
+  ir::ValueId matrix, scale = ir::ValueId::none, zero_point = ir::ValueId::none;
+  /// x times the weights. For bytes, x is quantized by its least and its greatest element.
+  ir::ValueId product(ir::Builder&, ir::ValueId x) const;
 };
 
 /// The operands that one direction uses inside its loop.
 struct Cell {
-  ir::ValueId recurrence;  ///< R of the direction, transposed: [hidden, gates * hidden]
-  ir::ValueId bias;        ///< [gates * hidden], the recurrence bias if added in the loop; or none
-  ir::ValueId peepholes;   ///< [3 * hidden] or none
+  Weights recurrence;     ///< R of the direction: [hidden, gates * hidden]
+  ir::ValueId bias;       ///< [gates * hidden], the recurrence bias if added in the loop; or none
+  ir::ValueId peepholes;  ///< [3 * hidden] or none
   std::vector<Activation> activations;
   double clip;  ///< 0: no clipping
   const ir::Attributes* attributes;

@@ -33,6 +33,7 @@ std::span<const Rule> learned_rules();
 // ONNX Runtime's own ops (microsoft/).
 std::span<const Rule> microsoft_activation_rules();
 std::span<const Rule> microsoft_product_rules();
+std::span<const Rule> microsoft_few_bits_rules();
 std::span<const Rule> microsoft_normalization_rules();
 std::span<const Rule> microsoft_attention_rules();
 std::span<const Rule> microsoft_group_query_attention_rules();

@@ -34,6 +34,15 @@ ValueId outside_ends(const Call& c, ValueId mask, ValueId batch, ValueId total, 
   return c.one("Or", {c.one("GreaterOrEqual", {at, row(0)}), c.one("Less", {at, row(1)})});
 }
 
+/// A causal mask [length, total]: the least float where the key comes after the query, else 0.
+/// Query i has position `past` + i.
+ValueId causal_mask(const Call& c, ValueId q, ValueId k, ValueId past) {
+  const ValueId queries = plus(c, counted(c, as_scalar(c, extent(c, q, 2))), past);
+  const ValueId keys = counted(c, as_scalar(c, extent(c, k, 2)));
+  const ValueId later = c.one("Greater", {keys, unsqueezed(c, queries, {1})});
+  return filled(c, later, least_float, dtype_of(c, q));
+}
+
 /// What is added to the scores.
 struct Masks {
   ValueId mask;  ///< of rank 1: ends (and starts) of the keys; [batch, total] or [batch, length,
@@ -64,6 +73,11 @@ ValueId masked_scores(const Call& c, ValueId q, ValueId k, const Masks& m) {
   if (m.mask != ValueId::none) scores = plus(c, scores, additive_mask(c, m, q, k));
   if (integer(c, "unidirectional") != 0) scores = plus(c, scores, causal_mask(c, q, k, m.past));
   return scores;
+}
+
+/// [batch, heads, length, size] as [batch, length, heads * size].
+ValueId heads_joined(const Call& c, ValueId x) {
+  return reshaped(c, transposed(c, x, {0, 2, 1, 3}), {0, 0, -1});
 }
 
 /// Keys and values of the past, from [2, batch, heads, length, size].
@@ -195,10 +209,6 @@ ValueId heads_apart(const Call& c, ValueId x, std::int64_t heads) {
   return transposed(c, reshaped(c, x, {0, 0, heads, -1}), {0, 2, 1, 3});
 }
 
-ValueId heads_joined(const Call& c, ValueId x) {
-  return reshaped(c, transposed(c, x, {0, 2, 1, 3}), {0, 0, -1});
-}
-
 ValueId attention_scores(const Call& c, ValueId q, ValueId k) {
   const ValueId products = c.one("MatMul", {q, matrix_transposed(c, k)});
   const double scale = real(c, "scale");
@@ -210,13 +220,6 @@ ValueId attention_scores(const Call& c, ValueId q, ValueId k) {
 
 ValueId attended(const Call& c, ValueId scores, ValueId v) {
   return c.one("MatMul", {c.one("Softmax", {scores}, {{"axis", std::int64_t{-1}}}), v});
-}
-
-ValueId causal_mask(const Call& c, ValueId q, ValueId k, ValueId past) {
-  const ValueId queries = plus(c, counted(c, as_scalar(c, extent(c, q, 2))), past);
-  const ValueId keys = counted(c, as_scalar(c, extent(c, k, 2)));
-  const ValueId later = c.one("Greater", {keys, unsqueezed(c, queries, {1})});
-  return filled(c, later, least_float, dtype_of(c, q));
 }
 
 std::vector<ValueId> projected_attention(Call& c, const ProjectedAttention& a, DType t) {

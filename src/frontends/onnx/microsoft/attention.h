@@ -6,17 +6,11 @@ namespace rondel::onnx {
 
 /// [batch, length, heads * size] as [batch, heads, length, size].
 ValueId heads_apart(const Call&, ValueId x, std::int64_t heads);
-/// The reverse.
-ValueId heads_joined(const Call&, ValueId x);
 
 /// q @ k^T times the node's `scale`, or over the root of the size of a head if it has none or 0.
 ValueId attention_scores(const Call&, ValueId q, ValueId k);
 /// softmax(scores) @ v. `scores` may have more leading axes than v, which are broadcast.
 ValueId attended(const Call&, ValueId scores, ValueId v);
-
-/// A causal mask [length, total] to add to scores: the least float where the key comes after the
-/// query, else 0. Query i has position `past` + i; `past` is i64[1].
-ValueId causal_mask(const Call&, ValueId q, ValueId k, ValueId past);
 
 /// The projections of one input to queries, keys and values, as in Attention: `projected` is
 /// [batch, length, sizes of q, k and v]. Masks, past and bias are read from the given inputs.

@@ -1,5 +1,4 @@
-// Matrix products and convolutions, fused with transpositions, additions and activations; products
-// with weights of a few bits.
+// Matrix products and convolutions, fused with transpositions, additions and activations.
 #include "frontends/onnx/microsoft/parts.h"
 
 #include <algorithm>
@@ -123,78 +122,6 @@ std::vector<ValueId> nhwc_conv(Call& c) {
   return {as_first(c, activated_by_list(c, sum))};
 }
 
-/// The numbers of `bits` bits that each byte of x holds along the last axis, the lowest first.
-ValueId unpacked(const Call& c, ValueId x, std::int64_t bits) {
-  if (bits == 8) return x;
-  const auto in_byte = static_cast<std::size_t>(8 / bits);
-  Tensor shifts(DType::u8, {static_cast<std::int64_t>(in_byte)});
-  for (std::size_t k = 0; k < in_byte; ++k)
-    shifts.data_as<std::uint8_t>()[k] = static_cast<std::uint8_t>(k *
-                                                                  static_cast<std::size_t>(bits));
-  const auto mask = static_cast<std::uint8_t>((1 << bits) - 1);
-  const ValueId shifted = c.one("BitShift", {unsqueezed(c, x, {-1}), c.constant(std::move(shifts))},
-                                {{"direction", std::string("RIGHT")}});
-  const ValueId parts = c.one("BitwiseAnd", {shifted, c.constant(Tensor::scalar(mask))});
-  const std::int64_t rank = c.rank(x).value_or(0);
-  ir::Ints shape(static_cast<std::size_t>(rank), 0);
-  shape.back() = -1;
-  return reshaped(c, parts, shape);
-}
-
-/// The shape of MatMulNBits' weights: N rows of K numbers in blocks.
-struct BlockShape {
-  std::int64_t rows, columns, size, bits;
-  std::int64_t blocks() const { return (columns + size - 1) / size; }
-};
-
-/// One zero point for each block [N, blocks, 1]: in bytes like the weights, or as floats; else the
-/// middle of the range.
-ValueId block_zero_points(Call& c, const BlockShape& s, DType t) {
-  if (!c.has(3)) return c.number(t, static_cast<double>(std::int64_t{1} << (s.bits - 1)));
-  const ir::Ints shape{s.rows, s.blocks(), 1};
-  if (dtype_of(c, c.in(3)) != DType::u8) return reshaped(c, cast(c, c.in(3), t), shape);
-  const ValueId rows = unpacked(c, reshaped(c, c.in(3), {s.rows, -1}), s.bits);
-  const ValueId used = sliced(c, rows, c.integers({0}), c.integers({s.blocks()}), 1);
-  return reshaped(c, cast(c, used, t), shape);
-}
-
-/// The weights [N, K] as floats: (B - zero_point) * scale, block by block.
-ValueId dequantized_blocks(Call& c, const BlockShape& s, DType t) {
-  const ValueId numbers = cast(
-      c, unpacked(c, reshaped(c, c.in(1), {s.rows, s.blocks(), -1}), s.bits), t);
-  const ValueId zero = block_zero_points(c, s, t);
-  const ValueId scale = reshaped(c, cast(c, c.in(2), t), {s.rows, s.blocks(), 1});
-  if (!c.has(4)) {
-    const ValueId blocks = times(c, minus(c, numbers, zero), scale);
-    return sliced(c, reshaped(c, blocks, {s.rows, -1}), c.integers({0}), c.integers({s.columns}),
-                  1);
-  }
-  // g_idx names the block of each column.
-  const auto by_column = [&](ValueId v) {
-    const ValueId rows = c.one("Squeeze", {v, c.integers({2})});
-    return c.one("Gather", {rows, c.in(4)}, {{"axis", std::int64_t{1}}});
-  };
-  const ValueId all = sliced(c, reshaped(c, numbers, {s.rows, -1}), c.integers({0}),
-                             c.integers({s.columns}), 1);
-  const ValueId centered = minus(c, all, c.has(3) ? by_column(zero) : zero);
-  return times(c, centered, by_column(scale));
-}
-
-/// A @ B^T + bias. `accuracy_level` says how far A may be rounded; it is not rounded at all.
-std::vector<ValueId> mat_mul_n_bits(Call& c) {
-  const BlockShape s{c.attributes.i("N"), c.attributes.i("K"), c.attributes.i("block_size"),
-                     integer(c, "bits")};
-  if (s.bits != 2 && s.bits != 4 && s.bits != 8) refuse_attribute(c, "bits");
-  if (s.size < 16 || (s.size & (s.size - 1)) != 0) refuse_attribute(c, "block_size");
-  require(s.rows > 0, "attribute 'N' = {}; expected a positive number", s.rows);
-  require(s.columns > 0, "attribute 'K' = {}; expected a positive number", s.columns);
-  refuse_unless(c, "weight_prepacked", std::int64_t{0});
-  const ValueId a = wide_in(c, 0);
-  const ValueId weights = dequantized_blocks(c, s, dtype_of(c, a));
-  const ValueId y = c.one("MatMul", {a, transposed(c, weights, {1, 0})});
-  return {as_first(c, plus(c, y, wide_in(c, 5)))};
-}
-
 }  // namespace
 
 std::span<const Rule> microsoft_product_rules() {
@@ -206,7 +133,6 @@ std::span<const Rule> microsoft_product_rules() {
       microsoft_rule("FusedConv", fused_conv),
       microsoft_rule("NhwcConv", nhwc_conv),
       microsoft_rule("NhwcFusedConv", nhwc_conv),
-      microsoft_rule("MatMulNBits", mat_mul_n_bits),
   };
   return rules;
 }

@@ -28,6 +28,7 @@ std::span<const TypeSet> type_sets() {
       {"byte_or_float", {"tensor(int8)", "tensor(uint8)", "tensor(float)"}},
       {"byte_or_real",
        {"tensor(int8)", "tensor(uint8)", "tensor(float16)", "tensor(float)", "tensor(bfloat16)"}},
+      {"four_bits_or_byte", {"tensor(int4)", "tensor(uint4)", "tensor(uint8)"}},
       {"index", {"tensor(int32)", "tensor(int64)"}},
       {"quantized",
        {"tensor(int8)", "tensor(uint8)", "tensor(int16)", "tensor(uint16)", "tensor(int32)",
@@ -81,6 +82,12 @@ std::span<const Signature> signatures() {
        "real Y",
        "int K!, int N!, int accuracy_level = 0, int bits = 4, int block_size!, "
        "int weight_prepacked = 0"},
+      {"MatMulBnb4", "real A, uint8 B, real absmax", "real Y",
+       "int K!, int N!, int block_size!, int quant_type!, int training_mode = 0, int transB = 1"},
+      {"GatherBlockQuantized",
+       "four_bits_or_byte data, index indices, real scales, four_bits_or_byte zero_points?",
+       "real output",
+       "int bits = 4, int block_size = 128, int gather_axis = 0, int quantize_axis = 1"},
 
       // Normalisations.
       {"LayerNormalization", "real X, real Scale, real B?", "real Y, real Mean?, real InvStdDev?",

@@ -1,0 +1,176 @@
+// Weights of a few bits, in blocks with a scale each.
+#include "frontends/onnx/microsoft/parts.h"
+
+namespace rondel::onnx {
+namespace {
+
+/// The numbers of `bits` bits that each byte of x holds along the last axis, the lowest first. The
+/// rank must be known.
+ValueId unpacked(const Call& c, ValueId x, std::int64_t bits) {
+  if (bits == 8) return x;
+  const auto in_byte = static_cast<std::size_t>(8 / bits);
+  Tensor shifts(DType::u8, {static_cast<std::int64_t>(in_byte)});
+  for (std::size_t k = 0; k < in_byte; ++k)
+    shifts.data_as<std::uint8_t>()[k] = static_cast<std::uint8_t>(k *
+                                                                  static_cast<std::size_t>(bits));
+  const auto mask = static_cast<std::uint8_t>((1 << bits) - 1);
+  const ValueId shifted = c.one("BitShift", {unsqueezed(c, x, {-1}), c.constant(std::move(shifts))},
+                                {{"direction", std::string("RIGHT")}});
+  const ValueId parts = c.one("BitwiseAnd", {shifted, c.constant(Tensor::scalar(mask))});
+  const std::int64_t rank = c.rank(x).value_or(0);
+  ir::Ints shape(static_cast<std::size_t>(rank), 0);
+  shape.back() = -1;
+  return reshaped(c, parts, shape);
+}
+
+/// The shape of MatMulNBits' weights: N rows of K numbers in blocks.
+struct BlockShape {
+  std::int64_t rows, columns, size, bits;
+  std::int64_t blocks() const { return (columns + size - 1) / size; }
+};
+
+/// One zero point for each block [N, blocks, 1]: in bytes like the weights, or as floats; else the
+/// middle of the range.
+ValueId block_zero_points(Call& c, const BlockShape& s, DType t) {
+  if (!c.has(3)) return c.number(t, static_cast<double>(std::int64_t{1} << (s.bits - 1)));
+  const ir::Ints shape{s.rows, s.blocks(), 1};
+  if (dtype_of(c, c.in(3)) != DType::u8) return reshaped(c, cast(c, c.in(3), t), shape);
+  const ValueId rows = unpacked(c, reshaped(c, c.in(3), {s.rows, -1}), s.bits);
+  const ValueId used = sliced(c, rows, c.integers({0}), c.integers({s.blocks()}), 1);
+  return reshaped(c, cast(c, used, t), shape);
+}
+
+/// The weights [N, K] as floats: (B - zero_point) * scale, block by block.
+ValueId dequantized_blocks(Call& c, const BlockShape& s, DType t) {
+  const ValueId numbers = cast(
+      c, unpacked(c, reshaped(c, c.in(1), {s.rows, s.blocks(), -1}), s.bits), t);
+  const ValueId zero = block_zero_points(c, s, t);
+  const ValueId scale = reshaped(c, cast(c, c.in(2), t), {s.rows, s.blocks(), 1});
+  if (!c.has(4)) {
+    const ValueId blocks = times(c, minus(c, numbers, zero), scale);
+    return sliced(c, reshaped(c, blocks, {s.rows, -1}), c.integers({0}), c.integers({s.columns}),
+                  1);
+  }
+  // g_idx names the block of each column.
+  const auto by_column = [&](ValueId v) {
+    const ValueId rows = c.one("Squeeze", {v, c.integers({2})});
+    return c.one("Gather", {rows, c.in(4)}, {{"axis", std::int64_t{1}}});
+  };
+  const ValueId all = sliced(c, reshaped(c, numbers, {s.rows, -1}), c.integers({0}),
+                             c.integers({s.columns}), 1);
+  const ValueId centered = minus(c, all, c.has(3) ? by_column(zero) : zero);
+  return times(c, centered, by_column(scale));
+}
+
+/// A @ B^T + bias. `accuracy_level` says how far A may be rounded; it is not rounded at all.
+std::vector<ValueId> mat_mul_n_bits(Call& c) {
+  const BlockShape s{c.attributes.i("N"), c.attributes.i("K"), c.attributes.i("block_size"),
+                     integer(c, "bits")};
+  if (s.bits != 2 && s.bits != 4 && s.bits != 8) refuse_attribute(c, "bits");
+  if (s.size < 16 || (s.size & (s.size - 1)) != 0) refuse_attribute(c, "block_size");
+  require(s.rows > 0, "attribute 'N' = {}; expected a positive number", s.rows);
+  require(s.columns > 0, "attribute 'K' = {}; expected a positive number", s.columns);
+  refuse_unless(c, "weight_prepacked", std::int64_t{0});
+  const ValueId a = wide_in(c, 0);
+  const ValueId weights = dequantized_blocks(c, s, dtype_of(c, a));
+  const ValueId y = c.one("MatMul", {a, transposed(c, weights, {1, 0})});
+  return {as_first(c, plus(c, y, wide_in(c, 5)))};
+}
+
+/// The 16 numbers that MatMulBnb4's weights are made of: as floats of 4 bits, and at quantiles of
+/// the normal distribution (bitsandbytes).
+constexpr float fp4[] = {
+    0.0F,  5.208333333e-03F,  0.66666667F,  1.0F,  0.33333333F,  0.5F,  0.16666667F,  0.25F,
+    -0.0F, -5.208333333e-03F, -0.66666667F, -1.0F, -0.33333333F, -0.5F, -0.16666667F, -0.25F};
+constexpr float nf4[] = {-1.0F,
+                         -0.6961928009986877F,
+                         -0.5250730514526367F,
+                         -0.39491748809814453F,
+                         -0.28444138169288635F,
+                         -0.18477343022823334F,
+                         -0.09105003625154495F,
+                         0.0F,
+                         0.07958029955625534F,
+                         0.16093020141124725F,
+                         0.24611230194568634F,
+                         0.33791524171829224F,
+                         0.44070982933044434F,
+                         0.5626170039176941F,
+                         0.7229568362236023F,
+                         1.0F};
+
+/// A @ W^T, where W [N, K] is a list of numbers of 4 bits, the high ones first, in blocks that have
+/// a scale each.
+std::vector<ValueId> mat_mul_bnb4(Call& c) {
+  const std::int64_t rows = c.attributes.i("N"), columns = c.attributes.i("K"),
+                     size = c.attributes.i("block_size"), kind = c.attributes.i("quant_type");
+  if (kind != 0 && kind != 1) refuse_attribute(c, "quant_type");
+  if (size < 1) refuse_attribute(c, "block_size");
+  refuse_unless(c, "training_mode", std::int64_t{0});
+  refuse_unless(c, "transB", std::int64_t{1});
+  require(rows > 0 && columns > 0, "N = {} and K = {}; expected positive numbers", rows, columns);
+  const ValueId a = wide_in(c, 0), bytes = reshaped(c, c.in(1), {-1, 1});
+  const DType t = dtype_of(c, a);
+  const ValueId low_first = reshaped(c, unpacked(c, bytes, 4), {-1, 2});
+  const ValueId places = c.one("Gather", {low_first, c.integers({1, 0})},
+                               {{"axis", std::int64_t{1}}});
+  const std::int64_t blocks = (rows * columns + size - 1) / size;
+  const std::int64_t held = 2 * ((rows * columns + 1) / 2);
+  const ValueId table = c.constant(Tensor::from<float>({16}, std::span(kind == 0 ? fp4 : nf4)));
+  const ValueId numbers = c.one(
+      "Gather", {cast(c, table, t), cast(c, reshaped(c, places, {held}), DType::i32)});
+  const ValueId full = c.one("Pad", {numbers, c.integers({0, blocks * size - held})});
+  const ValueId scales = reshaped(c, cast(c, c.in(2), t), {blocks, 1});
+  const ValueId list = reshaped(c, times(c, reshaped(c, full, {blocks, size}), scales), {-1});
+  const ValueId used = sliced(c, list, c.integers({0}), c.integers({rows * columns}), 0);
+  const ValueId weights = reshaped(c, used, {rows, columns});
+  return {as_first(c, c.one("MatMul", {a, transposed(c, weights, {1, 0})}))};
+}
+
+/// Slices of quantised data along gather_axis, as floats: data and zero points of 4 bits, or packed
+/// in bytes along the last axis, with one scale for each block along quantize_axis.
+std::vector<ValueId> gather_block_quantized(Call& c) {
+  const std::int64_t rank = known_rank(c, 0), bits = integer(c, "bits");
+  const auto axis_of = [&](std::string_view name) {
+    const std::int64_t axis = integer(c, name);
+    require(axis >= -rank && axis < rank, "attribute '{}' = {}; the data have {} axes", name, axis,
+            rank);
+    return axis < 0 ? axis + rank : axis;
+  };
+  const std::int64_t from = axis_of("gather_axis"), along = axis_of("quantize_axis");
+  if (bits != 4 && bits != 8) refuse_attribute(c, "bits");
+  if (from == along) refuse_attribute(c, "gather_axis");
+  const DType held = dtype_of(c, c.in(0));
+  if (held == DType::u8 && along != rank - 1) refuse_attribute(c, "quantize_axis");
+  const auto numbers = [&](std::size_t k) {
+    return held == DType::u8 ? unpacked(c, c.in(k), bits) : c.in(k);
+  };
+  const auto chosen = [&](ValueId v) { return c.one("Gather", {v, c.in(1)}, {{"axis", from}}); };
+  const ValueId scale = chosen(c.in(2));
+  ValueId zero = ValueId::none;
+  if (c.has(3)) {
+    const ValueId blocks = extent(c, c.in(2), rank - 1);
+    const ValueId all = numbers(3);
+    zero = chosen(held == DType::u8 ? sliced(c, all, c.integers({0}), blocks, rank - 1) : all);
+  } else if (held == DType::u8) {
+    const auto middle = static_cast<std::uint8_t>(1 << (bits - 1));
+    zero = c.one("Expand", {c.constant(Tensor::scalar(middle)), c.one("Shape", {scale})});
+  }
+  const std::int64_t moved = known_rank(c, 1) - 1;
+  return {c.one(
+      "DequantizeLinear", {chosen(numbers(0)), scale, zero},
+      {{"axis", along > from ? along + moved : along}, {"block_size", integer(c, "block_size")}})};
+}
+
+}  // namespace
+
+std::span<const Rule> microsoft_few_bits_rules() {
+  static constexpr Rule rules[] = {
+      microsoft_rule("MatMulNBits", mat_mul_n_bits),
+      microsoft_rule("MatMulBnb4", mat_mul_bnb4),
+      microsoft_rule("GatherBlockQuantized", gather_block_quantized),
+  };
+  return rules;
+}
+
+}  // namespace rondel::onnx

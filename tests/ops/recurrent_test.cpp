@@ -211,9 +211,8 @@ TEST(Recurrent, LateReset) {
 TEST(Recurrent, DynamicallyQuantized) {
   check_ops(R"(
     dynamic_quantize_lstm x=[[[255]]] w=u8[[[130, 130, 130, 131]]] r=u8[[[7, 8, 9, 10]]] b=none sequence_lens=none initial_h=none initial_c=[[[1]]] p=none w_scale=[0.01] w_zero_point=u8[130] r_scale=[[1, 2, 3, 4]] r_zero_point=u8[[7, 8, 9, 10]]; hidden_size=1 -> [[[[0.3795187]]]] & [[[0.3795187]]] & [[[0.9939402]]]
-    dynamic_quantize_lstm x=[[[0]]] w=u8[[[0, 0, 0, 9]]] r=u8[[[0, 0, 0, 0]]] b=none sequence_lens=none initial_h=none initial_c=[[[1]]] p=none w_scale=[1] w_zero_point=u8[0] r_scale=[1] r_zero_point=u8[0] -> [[[[0.2310586]]]] & [[[0.2310586]]] & [[[0.5]]]
-    dynamic_quantize_lstm x=[[[0]]] w=u8[[[0, 0, 0, 9]]] r=u8[[[0, 0, 0, 0]]] b=none sequence_lens=none initial_h=none initial_c=none p=none w_scale=[1] w_zero_point=u8[0] r_scale=[1, 2] r_zero_point=u8[0] -> error: expected directions 1 on axis 0
-    dynamic_quantize_lstm x=[[[0]]] w=[[[0, 0, 0, 9]]] r=u8[[[0, 0, 0, 0]]] b=none sequence_lens=none initial_h=none initial_c=none p=none w_scale=[1] w_zero_point=u8[0] r_scale=[1] r_zero_point=u8[0] -> error: input 1 is f32
+    dynamic_quantize_lstm x=[[[0]]] w=u8[[[0, 0, 0, 9]]] r=u8[[[0, 0, 0, 0]]] b=none sequence_lens=none initial_h=none initial_c=[[[1]]] p=none w_scale=[1] w_zero_point=u8[0] r_scale=[1] r_zero_point=u8[0]; hidden_size=1 -> [[[[0.2310586]]]] & [[[0.2310586]]] & [[[0.5]]]
+    dynamic_quantize_lstm x=[[[0]]] w=[[[0, 0, 0, 9]]] r=u8[[[0, 0, 0, 0]]] b=none sequence_lens=none initial_h=none initial_c=none p=none w_scale=[1] w_zero_point=u8[0] r_scale=[1] r_zero_point=u8[0]; hidden_size=1 -> error: input 1 is f32
   )");
 }
 

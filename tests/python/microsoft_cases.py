@@ -101,6 +101,12 @@ MATMULS = [
     case("TransposeMatMul", {"a": real(4, 3), "b": real(4, 5)}, transA=1, alpha=0.5),
 ]
 
+INVERSES = [
+    case("Inverse", {"x": real(2, 4, 4)}, tolerance=2e-4),
+    case("Inverse", {"x": real(3, 3, dtype=np.float64)}),
+    case("Inverse", {"x": real(2, 2, 2, dtype=np.float16)}, tolerance=5e-2),
+]
+
 
 def n_bits(bits, columns, block, zero=None, dtype=np.float32, **attributes):
     rows, blocks = 5, -(-columns // block)
@@ -396,4 +402,4 @@ MOVEMENT = [
     case("Unique", {"x": scale([3, 1, 3, 2, 1])}, ("out", "at", "counts")),
 ]
 
-CASES = [*ACTIVATIONS, *CONVOLUTIONS, *GEMMS, *MATMULS, *FEW_BITS, *NORMALIZATIONS, *ATTENTIONS, *MULTI_HEAD, *GROUPED, *ROTARY, *QUANTISED, *MOVEMENT]
+CASES = [*ACTIVATIONS, *CONVOLUTIONS, *GEMMS, *MATMULS, *INVERSES, *FEW_BITS, *NORMALIZATIONS, *ATTENTIONS, *MULTI_HEAD, *GROUPED, *ROTARY, *QUANTISED, *MOVEMENT]

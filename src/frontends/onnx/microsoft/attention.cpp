@@ -77,7 +77,9 @@ ValueId masked_scores(const Call& c, ValueId q, ValueId k, const Masks& m) {
 
 /// [batch, heads, length, size] as [batch, length, heads * size].
 ValueId heads_joined(const Call& c, ValueId x) {
-  return reshaped(c, transposed(c, x, {0, 2, 1, 3}), {0, 0, -1});
+  const ValueId width = times(c, extent(c, x, 1), extent(c, x, 3));
+  const ValueId shape = joined(c, {c.integers({0, 0}), width}, 0);
+  return c.one("Reshape", {transposed(c, x, {0, 2, 1, 3}), shape});
 }
 
 /// Keys and values of the past, from [2, batch, heads, length, size].
@@ -148,7 +150,7 @@ Heads heads_of(Call& c, std::int64_t heads) {
 std::vector<ValueId> multi_head_attention(Call& c) {
   refuse_input(c, 8);
   refuse_input(c, 9);
-  const std::int64_t heads = c.attributes.i("num_heads");
+  const std::int64_t heads = head_count(c, "num_heads");
   Heads h = heads_of(c, heads);
   if (c.has(3)) {
     require(c.rank(c.in(0)) == 5 || c.rank(c.in(1)) == 3,
@@ -179,6 +181,14 @@ ValueId rotary_positions(Call& c, std::int64_t length_axis) {
   return unsqueezed(c, plus(c, at, c.in(1)), {0});
 }
 
+/// [batch, length, heads * size] as [batch, length, heads, size], where the whole head is turned,
+/// so that the cosines, input 2, tell its size.
+ValueId split_turned_heads(const Call& c, ValueId x) {
+  const ValueId size = times(c, extent(c, c.in(2), 1), c.integer(2));
+  const ValueId heads = c.one("Div", {extent(c, x, 2), size});
+  return c.one("Reshape", {x, joined(c, {c.integers({0, 0}), heads, size}, 0)});
+}
+
 /// x is [batch, length, heads * size] or [batch, heads, length, size].
 std::vector<ValueId> rotary_embedding(Call& c) {
   refuse_unless(c, "is_packed_batching", std::int64_t{0});
@@ -195,18 +205,26 @@ std::vector<ValueId> rotary_embedding(Call& c) {
   const ValueId cos = angles(2), sin = angles(3);
   const bool interleaved = integer(c, "interleaved") != 0;
   if (rank == 4) return {as_first(c, rotated(c, x, cos, sin, interleaved))};
-  // Without a number of heads, the whole head is turned, so that the cosines tell its size.
-  const ValueId size = c.one("Mul", {extent(c, c.in(2), 1), c.integer(2)});
-  const ValueId shape = partly ? c.integers({0, 0, heads, -1})
-                               : joined(c, {c.integers({0, 0, -1}), size}, 0);
-  const ValueId y = rotated(c, c.one("Reshape", {x, shape}), cos, sin, interleaved);
+  const ValueId y = rotated(c, partly ? split_heads(c, x, heads) : split_turned_heads(c, x), cos,
+                            sin, interleaved);
   return {as_first(c, c.one("Reshape", {y, c.one("Shape", {x})}))};
 }
 
 }  // namespace
 
+std::int64_t head_count(const Call& c, std::string_view attribute) {
+  const std::int64_t heads = c.attributes.i(attribute);
+  require(heads > 0, "attribute '{}' = {}; expected a positive number", attribute, heads);
+  return heads;
+}
+
+ValueId split_heads(const Call& c, ValueId x, std::int64_t heads) {
+  const ValueId size = c.one("Div", {extent(c, x, 2), c.integer(heads)});
+  return c.one("Reshape", {x, joined(c, {c.integers({0, 0, heads}), size}, 0)});
+}
+
 ValueId heads_apart(const Call& c, ValueId x, std::int64_t heads) {
-  return transposed(c, reshaped(c, x, {0, 0, heads, -1}), {0, 2, 1, 3});
+  return transposed(c, split_heads(c, x, heads), {0, 2, 1, 3});
 }
 
 ValueId attention_scores(const Call& c, ValueId q, ValueId k) {
@@ -223,7 +241,7 @@ ValueId attended(const Call& c, ValueId scores, ValueId v) {
 }
 
 std::vector<ValueId> projected_attention(Call& c, const ProjectedAttention& a, DType t) {
-  const std::int64_t heads = c.attributes.i("num_heads");
+  const std::int64_t heads = head_count(c, "num_heads");
   const auto parts = a.sizes.empty() ? equal_parts(c, a.projected, 3, -1)
                                      : c.add("Split", {a.projected, c.integers(a.sizes)},
                                              {{"axis", std::int64_t{-1}}}, 3);
@@ -245,15 +263,15 @@ std::vector<ValueId> projected_attention(Call& c, const ProjectedAttention& a, D
 
 ValueId rotated(const Call& c, ValueId x, ValueId cos, ValueId sin, bool interleaved) {
   const std::int64_t last = *c.rank(x) - 1;
-  const ValueId turned = c.one("Mul", {extent(c, cos, last), c.integer(2)});
+  const ValueId half = extent(c, cos, last), turned = times(c, half, c.integer(2));
   const ValueId end = c.integers({std::numeric_limits<std::int64_t>::max()});
   const ValueId part = sliced(c, x, c.integers({0}), turned, last);
   const ValueId rest = sliced(c, x, turned, end, last);
+  const ValueId as_they_are = c.integers(ir::Ints(static_cast<std::size_t>(last), 0));
   std::vector<ValueId> pair;
   if (interleaved) {
-    ir::Ints shape(static_cast<std::size_t>(last), 0);
-    shape.insert(shape.end(), {-1, 2});
-    const ValueId pairs = reshaped(c, part, shape);
+    const ValueId shape = joined(c, {as_they_are, half, c.integers({2})}, 0);
+    const ValueId pairs = c.one("Reshape", {part, shape});
     for (const std::int64_t i : {0, 1})
       pair.push_back(c.one("Gather", {pairs, c.integer(i)}, {{"axis", last + 1}}));
   } else {
@@ -264,9 +282,8 @@ ValueId rotated(const Call& c, ValueId x, ValueId cos, ValueId sin, bool interle
   if (!interleaved) return joined(c, {a, b, rest}, last);
   const ValueId both = joined(c, {unsqueezed(c, a, {last + 1}), unsqueezed(c, b, {last + 1})},
                               last + 1);
-  ir::Ints shape(static_cast<std::size_t>(last), 0);
-  shape.push_back(-1);
-  return joined(c, {reshaped(c, both, shape), rest}, last);
+  const ValueId shape = joined(c, {as_they_are, turned}, 0);
+  return joined(c, {c.one("Reshape", {both, shape}), rest}, last);
 }
 
 std::span<const Rule> microsoft_attention_rules() {

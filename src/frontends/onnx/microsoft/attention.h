@@ -4,7 +4,11 @@
 /// What the attention ops share. q, k and v are [batch, heads, length, size], in at least f32.
 namespace rondel::onnx {
 
-/// [batch, length, heads * size] as [batch, heads, length, size].
+/// The number of heads that the node gives.
+std::int64_t head_count(const Call&, std::string_view attribute);
+/// [batch, length, heads * size] as [batch, length, heads, size].
+ValueId split_heads(const Call&, ValueId x, std::int64_t heads);
+/// The same as [batch, heads, length, size].
 ValueId heads_apart(const Call&, ValueId x, std::int64_t heads);
 
 /// q @ k^T times the node's `scale`, or over the root of the size of a head if it has none or 0.

@@ -54,9 +54,9 @@ void refuse_unsupported(const Call& c) {
 }
 
 GroupedHeads grouped_heads(const Call& c) {
-  const GroupedHeads h{c.attributes.i("num_heads"), c.attributes.i("kv_num_heads")};
-  require(h.groups > 0 && h.all > 0 && h.all % h.groups == 0,
-          "num_heads = {} is no multiple of kv_num_heads = {}", h.all, h.groups);
+  const GroupedHeads h{head_count(c, "num_heads"), head_count(c, "kv_num_heads")};
+  require(h.all % h.groups == 0, "num_heads = {} is no multiple of kv_num_heads = {}", h.all,
+          h.groups);
   return h;
 }
 
@@ -194,7 +194,9 @@ std::vector<ValueId> group_query_attention(Call& c) {
   scores = c.one("Where", {unsqueezed(c, allowed(c, t, keys), {1, 2}), scores, never});
   const ValueId y = attended_with_sink(c, scores, sink_scores(c, h, scores),
                                        unsqueezed(c, values, {2}));
-  const ValueId out = reshaped(c, transposed(c, y, {0, 3, 1, 2, 4}), {0, 0, -1});
+  const ValueId width = times(c, extent(c, values, 3), c.integer(h.all));
+  const ValueId shape = joined(c, {c.integers({0, 0}), width}, 0);
+  const ValueId out = c.one("Reshape", {transposed(c, y, {0, 3, 1, 2, 4}), shape});
   return {as_first(c, out), as_first(c, keys), as_first(c, values), ValueId::none};
 }
 

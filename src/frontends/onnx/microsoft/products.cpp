@@ -1,4 +1,4 @@
-// Matrix products and convolutions, fused with transpositions, additions and activations.
+// Matrix products and convolutions, fused with transpositions, additions and activations; inverses.
 #include "frontends/onnx/microsoft/parts.h"
 
 #include <algorithm>
@@ -122,6 +122,29 @@ std::vector<ValueId> nhwc_conv(Call& c) {
   return {as_first(c, activated_by_list(c, sum))};
 }
 
+/// The inverses of the matrices in the last two axes, by cofactors in f64: element (j, i) is the
+/// determinant of x with row i replaced by zeros and a one in column j, over that of x. Only for
+/// small matrices: there are as many determinants as elements.
+std::vector<ValueId> inverse(Call& c) {
+  constexpr std::int64_t most = 16;
+  const ir::Type& type = c.type(c.in(0));
+  const std::int64_t rank = known_rank(c, 0);
+  require(rank >= 2, "the input is {}; expected matrices", ir::to_text(type));
+  const ir::Extent& n = type.extent(rank - 1);
+  if (!n.known() || n.value > most)
+    unsupported("the inverse of {} is not supported; expected matrices of at most {} known rows",
+                ir::to_text(type), most);
+  const ValueId x = cast(c, c.in(0), DType::f64), at = counted(c, c.integer(n.value));
+  const auto along = [&](const ir::Ints& axes) { return unsqueezed(c, at, axes); };
+  // Axes [j, i, row, column] after the axes of the stack.
+  const ValueId replaced = c.one("Equal", {along({0, 2, 3}), along({0, 1, 3})});
+  const ValueId one = c.one("Equal", {along({1, 2, 3}), along({0, 1, 2})});
+  const ValueId matrices = unsqueezed(c, x, {-4, -3});
+  const ValueId minors = c.one("Where", {replaced, cast(c, one, DType::f64), matrices});
+  const ValueId whole = unsqueezed(c, c.one("Det", {x}), {-2, -1});
+  return {as_first(c, c.one("Div", {c.one("Det", {minors}), whole}))};
+}
+
 }  // namespace
 
 std::span<const Rule> microsoft_product_rules() {
@@ -133,6 +156,7 @@ std::span<const Rule> microsoft_product_rules() {
       microsoft_rule("FusedConv", fused_conv),
       microsoft_rule("NhwcConv", nhwc_conv),
       microsoft_rule("NhwcFusedConv", nhwc_conv),
+      microsoft_rule("Inverse", inverse),
   };
   return rules;
 }

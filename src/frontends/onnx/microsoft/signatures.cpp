@@ -77,6 +77,7 @@ std::span<const Signature> signatures() {
       {"FusedConv", "real X, real W, real B?, real Z?", "real Y", fused_conv_attributes},
       {"NhwcConv", "real X, real W, real B?", "real Y", conv_attributes},
       {"NhwcFusedConv", "real X, real W, real B?, real Z?", "real Y", fused_conv_attributes},
+      {"Inverse", "real X", "real Y"},
       {"MatMulNBits",
        "real A, uint8 B, real scales, byte_or_real zero_points?, int32 g_idx?, real bias?",
        "real Y",

@@ -238,6 +238,7 @@ std::vector<ValueId> Importer::convert(const pb::NodeProto& n, Scope& scope, con
   if (schema == nullptr) {
     const bool later = find_schema(n.op_type(), newest_version(domain), domain) != nullptr;
     if (later) fail("{} does not exist yet in that version", op_text(n, version));
+    if (domain == microsoft_domain) unsupported("{} is not supported", op_text(n, version));
     fail("{} is not known: neither ONNX nor a function of the model defines it",
          op_text(n, version));
   }

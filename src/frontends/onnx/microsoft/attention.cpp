@@ -150,7 +150,7 @@ Heads heads_of(Call& c, std::int64_t heads) {
 std::vector<ValueId> multi_head_attention(Call& c) {
   refuse_input(c, 8);
   refuse_input(c, 9);
-  const std::int64_t heads = head_count(c, "num_heads");
+  const std::int64_t heads = count(c, "num_heads");
   Heads h = heads_of(c, heads);
   if (c.has(3)) {
     require(c.rank(c.in(0)) == 5 || c.rank(c.in(1)) == 3,
@@ -212,12 +212,6 @@ std::vector<ValueId> rotary_embedding(Call& c) {
 
 }  // namespace
 
-std::int64_t head_count(const Call& c, std::string_view attribute) {
-  const std::int64_t heads = c.attributes.i(attribute);
-  require(heads > 0, "attribute '{}' = {}; expected a positive number", attribute, heads);
-  return heads;
-}
-
 ValueId split_heads(const Call& c, ValueId x, std::int64_t heads) {
   const ValueId size = c.one("Div", {extent(c, x, 2), c.integer(heads)});
   return c.one("Reshape", {x, joined(c, {c.integers({0, 0, heads}), size}, 0)});
@@ -241,7 +235,7 @@ ValueId attended(const Call& c, ValueId scores, ValueId v) {
 }
 
 std::vector<ValueId> projected_attention(Call& c, const ProjectedAttention& a, DType t) {
-  const std::int64_t heads = head_count(c, "num_heads");
+  const std::int64_t heads = count(c, "num_heads");
   const auto parts = a.sizes.empty() ? equal_parts(c, a.projected, 3, -1)
                                      : c.add("Split", {a.projected, c.integers(a.sizes)},
                                              {{"axis", std::int64_t{-1}}}, 3);

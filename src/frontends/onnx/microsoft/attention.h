@@ -4,8 +4,6 @@
 /// What the attention ops share. q, k and v are [batch, heads, length, size], in at least f32.
 namespace rondel::onnx {
 
-/// The number of heads that the node gives.
-std::int64_t head_count(const Call&, std::string_view attribute);
 /// [batch, length, heads * size] as [batch, length, heads, size].
 ValueId split_heads(const Call&, ValueId x, std::int64_t heads);
 /// The same as [batch, heads, length, size].

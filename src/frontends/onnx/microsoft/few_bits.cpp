@@ -23,10 +23,19 @@ ValueId unpacked(const Call& c, ValueId x, std::int64_t bits) {
   return reshaped(c, parts, shape);
 }
 
+/// The length of a block: a power of 2 from 16 on.
+std::int64_t block_size(const Call& c) {
+  const std::int64_t size = count(c, "block_size");
+  if (size < 16 || (size & (size - 1)) != 0) refuse_attribute(c, "block_size");
+  return size;
+}
+
 /// The shape of MatMulNBits' weights: N rows of K numbers in blocks.
 struct BlockShape {
   std::int64_t rows, columns, size, bits;
   std::int64_t blocks() const { return (columns + size - 1) / size; }
+  /// The number of bytes that hold `n` numbers.
+  std::int64_t bytes(std::int64_t n) const { return (n * bits + 7) / 8; }
 };
 
 /// One zero point for each block [N, blocks, 1]: in bytes like the weights, or as floats; else the
@@ -35,7 +44,7 @@ ValueId block_zero_points(Call& c, const BlockShape& s, DType t) {
   if (!c.has(3)) return c.number(t, static_cast<double>(std::int64_t{1} << (s.bits - 1)));
   const ir::Ints shape{s.rows, s.blocks(), 1};
   if (dtype_of(c, c.in(3)) != DType::u8) return reshaped(c, cast(c, c.in(3), t), shape);
-  const ValueId rows = unpacked(c, reshaped(c, c.in(3), {s.rows, -1}), s.bits);
+  const ValueId rows = unpacked(c, reshaped(c, c.in(3), {s.rows, s.bytes(s.blocks())}), s.bits);
   const ValueId used = sliced(c, rows, c.integers({0}), c.integers({s.blocks()}), 1);
   return reshaped(c, cast(c, used, t), shape);
 }
@@ -43,7 +52,7 @@ ValueId block_zero_points(Call& c, const BlockShape& s, DType t) {
 /// The weights [N, K] as floats: (B - zero_point) * scale, block by block.
 ValueId dequantized_blocks(Call& c, const BlockShape& s, DType t) {
   const ValueId numbers = cast(
-      c, unpacked(c, reshaped(c, c.in(1), {s.rows, s.blocks(), -1}), s.bits), t);
+      c, unpacked(c, reshaped(c, c.in(1), {s.rows, s.blocks(), s.bytes(s.size)}), s.bits), t);
   const ValueId zero = block_zero_points(c, s, t);
   const ValueId scale = reshaped(c, cast(c, c.in(2), t), {s.rows, s.blocks(), 1});
   if (!c.has(4)) {
@@ -64,12 +73,9 @@ ValueId dequantized_blocks(Call& c, const BlockShape& s, DType t) {
 
 /// A @ B^T + bias. `accuracy_level` says how far A may be rounded; it is not rounded at all.
 std::vector<ValueId> mat_mul_n_bits(Call& c) {
-  const BlockShape s{c.attributes.i("N"), c.attributes.i("K"), c.attributes.i("block_size"),
-                     integer(c, "bits")};
-  if (s.bits != 2 && s.bits != 4 && s.bits != 8) refuse_attribute(c, "bits");
-  if (s.size < 16 || (s.size & (s.size - 1)) != 0) refuse_attribute(c, "block_size");
-  require(s.rows > 0, "attribute 'N' = {}; expected a positive number", s.rows);
-  require(s.columns > 0, "attribute 'K' = {}; expected a positive number", s.columns);
+  const std::int64_t bits = integer(c, "bits");
+  if (bits != 2 && bits != 4 && bits != 8) refuse_attribute(c, "bits");
+  const BlockShape s{count(c, "N"), count(c, "K"), block_size(c), bits};
   refuse_unless(c, "weight_prepacked", std::int64_t{0});
   const ValueId a = wide_in(c, 0);
   const ValueId weights = dequantized_blocks(c, s, dtype_of(c, a));
@@ -102,13 +108,11 @@ constexpr float nf4[] = {-1.0F,
 /// A @ W^T, where W [N, K] is a list of numbers of 4 bits, the high ones first, in blocks that have
 /// a scale each.
 std::vector<ValueId> mat_mul_bnb4(Call& c) {
-  const std::int64_t rows = c.attributes.i("N"), columns = c.attributes.i("K"),
-                     size = c.attributes.i("block_size"), kind = c.attributes.i("quant_type");
+  const std::int64_t rows = count(c, "N"), columns = count(c, "K"), size = count(c, "block_size"),
+                     kind = c.attributes.i("quant_type");
   if (kind != 0 && kind != 1) refuse_attribute(c, "quant_type");
-  if (size < 1) refuse_attribute(c, "block_size");
   refuse_unless(c, "training_mode", std::int64_t{0});
   refuse_unless(c, "transB", std::int64_t{1});
-  require(rows > 0 && columns > 0, "N = {} and K = {}; expected positive numbers", rows, columns);
   const ValueId a = wide_in(c, 0), bytes = reshaped(c, c.in(1), {-1, 1});
   const DType t = dtype_of(c, a);
   const ValueId low_first = reshaped(c, unpacked(c, bytes, 4), {-1, 2});
@@ -157,9 +161,8 @@ std::vector<ValueId> gather_block_quantized(Call& c) {
     zero = c.one("Expand", {c.constant(Tensor::scalar(middle)), c.one("Shape", {scale})});
   }
   const std::int64_t moved = known_rank(c, 1) - 1;
-  return {c.one(
-      "DequantizeLinear", {chosen(numbers(0)), scale, zero},
-      {{"axis", along > from ? along + moved : along}, {"block_size", integer(c, "block_size")}})};
+  return {c.one("DequantizeLinear", {chosen(numbers(0)), scale, zero},
+                {{"axis", along > from ? along + moved : along}, {"block_size", block_size(c)}})};
 }
 
 }  // namespace

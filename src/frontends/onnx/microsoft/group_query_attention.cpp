@@ -54,7 +54,7 @@ void refuse_unsupported(const Call& c) {
 }
 
 GroupedHeads grouped_heads(const Call& c) {
-  const GroupedHeads h{head_count(c, "num_heads"), head_count(c, "kv_num_heads")};
+  const GroupedHeads h{count(c, "num_heads"), count(c, "kv_num_heads")};
   require(h.all % h.groups == 0, "num_heads = {} is no multiple of kv_num_heads = {}", h.all,
           h.groups);
   return h;
@@ -92,18 +92,27 @@ ValueId rotary_positions_of(Call& c, const Timeline& t) {
   return c.one("Where", {t.first, plus(c, t.queries, first), c.in(positions)});
 }
 
-/// The keys or values of the past with the new ones stored after them: [batch, groups, the longer
-/// of total and the cache, size], with zeros after the sequences.
+/// x, of four axes, with zeros after it along the axis, up to `length`, i64[1].
+ValueId lengthened(Call& c, ValueId x, ValueId length, std::int64_t axis) {
+  std::vector<ValueId> shape;
+  for (std::int64_t a = 0; a < 4; ++a) shape.push_back(extent(c, x, a));
+  shape[static_cast<std::size_t>(axis)] = minus(c, length, shape[static_cast<std::size_t>(axis)]);
+  const ValueId zeros = c.one("ConstantOfShape", {joined(c, shape, 0)},
+                              {{"value", Tensor::zeros(dtype_of(c, x), {1})}});
+  return joined(c, {x, zeros}, axis);
+}
+
+/// The keys or values of the past with the new ones stored after them: [batch, groups, length,
+/// size], with zeros after the sequences. The length is that of the keys' cache, or the total.
 ValueId cached(Call& c, std::size_t past, ValueId fresh, const Timeline& t) {
   if (!c.has(past)) return fresh;
-  const ValueId cache = wide_in(c, past), room = extent(c, cache, 2);
-  const ValueId at = counted(c, as_scalar(c, room));
+  const ValueId cache = wide_in(c, past);
+  const ValueId length = c.one("Max", {t.total, extent(c, c.in(past_key), 2)});
+  const ValueId at = counted(c, as_scalar(c, extent(c, cache, 2)));
   const ValueId held = c.one("Less", {at, unsqueezed(c, t.past, {1})});
   const ValueId kept = c.one("Where",
                              {unsqueezed(c, held, {1, 3}), cache, c.number(dtype_of(c, cache), 0)});
-  const ValueId more = minus(c, c.one("Max", {t.total, room}), room);
-  const ValueId pads = joined(c, {c.integers({0}), more}, 0);
-  const ValueId longer = c.one("Pad", {kept, pads, ValueId::none, c.integers({2})});
+  const ValueId longer = lengthened(c, kept, length, 2);
   return c.one("TensorScatter", {longer, fresh, t.past}, {{"axis", std::int64_t{2}}});
 }
 
@@ -120,9 +129,7 @@ ValueId in_groups(const Call& c, ValueId x, const GroupedHeads& h) {
 /// the keys after the total length.
 ValueId grouped_bias(Call& c, const GroupedHeads& h, ValueId keys) {
   const ValueId each = c.one("Expand", {wide_in(c, bias), c.integers({1, h.all, 1, 1})});
-  const ValueId more = minus(c, extent(c, keys, 2), extent(c, each, 3));
-  const ValueId pads = joined(c, {c.integers({0}), more}, 0);
-  return in_groups(c, c.one("Pad", {each, pads, ValueId::none, c.integers({3})}), h);
+  return in_groups(c, lengthened(c, each, extent(c, keys, 2), 3), h);
 }
 
 /// Whether a query may attend to a key, [batch, length, keys].

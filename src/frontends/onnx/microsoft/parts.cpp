@@ -2,6 +2,7 @@
 
 #include "scalar/builder.h"
 
+#include <limits>
 #include <numeric>
 
 namespace rondel::onnx {
@@ -110,6 +111,13 @@ double real(const Call& c, std::string_view attribute) { return c.attributes.f(a
 
 std::int64_t integer(const Call& c, std::string_view attribute) {
   return c.attributes.i(attribute, 0);
+}
+
+std::int64_t count(const Call& c, std::string_view attribute) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  const std::int64_t n = c.attributes.i(attribute);
+  require(n > 0 && n <= most, "attribute '{}' = {}; expected 1 to {}", attribute, n, most);
+  return n;
 }
 
 ir::Attributes some_attributes(const Call& c, std::initializer_list<std::string_view> names) {

@@ -5,6 +5,7 @@ import sys
 import rondel
 from rondel.texts import render
 
+from .exit_codes import exit_code
 from .table import add_model_options, coloured, session_options
 
 _COLOUR = {"error": "31", "warning": "33", "note": "2"}
@@ -33,7 +34,7 @@ def _check(model, options):
         if len(options.model) == 1:
             raise
         print(f"rondel: {model}: {error}", file=sys.stderr)
-        return 1
+        return exit_code(error)
     if report.findings:
         rows = [(level, where, message) for level, where, message in report.findings]
         text = render(("level", "where", "what"), rows).splitlines()

@@ -16,7 +16,7 @@ _BASH = """_rondel() {{
 complete -o default -F _rondel rondel
 """
 # zsh runs the functions of bash.
-_ZSH = "autoload -U +X bashcompinit && bashcompinit\n" + _BASH
+_ZSH = "autoload -Uz compinit bashcompinit && compinit && bashcompinit\n" + _BASH
 
 
 def add_to(commands):

@@ -13,7 +13,7 @@ from rondel.deepx.files import Folder
 
 from .deepx_loads import Recorded
 from .deepx_prompt import Prompt
-from .feeds import UsageError
+from .exit_codes import UsageError
 from .files import write_all
 from .run import count, seconds
 

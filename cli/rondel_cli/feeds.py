@@ -4,18 +4,17 @@ import contextlib
 import json
 import pathlib
 import re
+import shlex
 
 import numpy as np
 
 import rondel
 from rondel.arrays import element_name, numpy_dtype
 
+from .exit_codes import UsageError
+
 
 FILES = (".npy", ".npz", ".pb")  #: extensions of the files that hold inputs
-
-
-class UsageError(rondel.CallerError):
-    """The command line is wrong."""
 
 
 def add_input_option(parser, more=""):
@@ -47,18 +46,20 @@ def read_feeds(session, texts, seed):
             feeds[name] = literal_tensor(ports.get(name), name, what)
         else:
             feeds.update(read_file(name, what))
-    _require_all(ports.values(), feeds)
+    _require_all(session, feeds)
     return feeds
 
 
-def _require_all(ports, feeds):
-    """All missing inputs at once, with a line to paste."""
+def _require_all(session, feeds):
+    """All missing inputs at once, with a line to paste. An unknown name, which the run refuses, is probably one of them."""
+    ports = session.get_inputs()
+    known = {p.name for p in [*ports, *session.get_overridable_initializers()]}
     missing = [p for p in ports if p.name not in feeds and not p.type.startswith("optional(")]
-    if not missing:
+    if not missing or set(feeds) - known:
         return
     names = ", ".join(f"'{p.name}'" for p in missing)
     tensors = [p for p in missing if p.type.startswith("tensor(")]
-    line = " ".join(f"-i {p.name}=random:{_example_type(p)}" for p in tensors)
+    line = " ".join(f"-i {shlex.quote(f'{p.name}=random:{_example_type(p)}')}" for p in tensors)
     needed = "input {} is" if len(missing) == 1 else "inputs {} are"
     raise rondel.CallerError(f"{needed.format(names)} missing{'; for random numbers: ' if line else ''}{line}")
 
@@ -72,21 +73,38 @@ def _example_type(port):
 def literal_tensor(port, name, text):
     """'16000', '1,2,3' or '[[1, 2], [3, 4]]', in the dtype that the model declares. A number is also an input of one element."""
     try:
-        made = np.array(_numbers(text), numpy_dtype(element_name(port.type)) if port else None)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise UsageError(f"-i {name}={text}: {error}; expected a file, a number or lists of numbers") from None
+        made = _converted(np.array(_numbers(text)), port)
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise UsageError(f"-i {name}={text:.100}: {error}; expected a file, a number or lists of numbers") from None
     ones = port is not None and port.shape and all(e == 1 or not isinstance(e, int) for e in port.shape)
     return made.reshape([1] * len(port.shape)) if made.ndim == 0 and ones else made
 
 
 def _numbers(text):
     """A number or lists of them; the outermost brackets may be left out."""
-    try:
-        return json.loads(text)
-    except ValueError:
+    for attempt in (text, f"[{text}]"):
         with contextlib.suppress(ValueError):
-            return json.loads(f"[{text}]")
-        raise
+            return json.loads(attempt)
+    with contextlib.suppress(ValueError):
+        return int(text)
+    return float(text)
+
+
+def _converted(given, port):
+    """Numbers in the dtype that the model declares, if it can hold them."""
+    if given.dtype == object:
+        raise ValueError("these are not all numbers, or lists of different lengths")
+    name = element_name(port.type) if port else None
+    if name is None:
+        return given
+    if name == "str":
+        return given.astype(str).astype(object)
+    with np.errstate(invalid="ignore"):
+        made = given.astype(numpy_dtype(name))
+    whole = name == "bool" or name.lstrip("ui").isdigit()
+    if whole and [int(x) for x in made.ravel()] != given.ravel().tolist():
+        raise ValueError(f"{name} does not hold these numbers")
+    return made
 
 
 def read_file(name, path):

@@ -11,19 +11,9 @@ import warnings
 
 import rondel
 
-from . import check, completion, convert, deepx, feeds, grad, inspect, mdf, run
+from . import check, completion, convert, deepx, grad, inspect, mdf, run
+from .exit_codes import exit_code
 from .table import coloured
-
-_EXIT = [
-    (feeds.UsageError, 2),
-    (rondel.CallerError, 1),
-    (rondel.UnsupportedError, 3),
-    (rondel.LimitExceeded, 4),
-    (rondel.DeadlineExceeded, 4),
-    (rondel.Cancelled, 4),
-    (rondel.Error, 5),
-]
-
 
 def make_parser():
     parser = argparse.ArgumentParser(
@@ -68,7 +58,7 @@ def main(arguments=None):
             return options.act(options)
     except rondel.Error as error:
         print(f"rondel: {error}", file=sys.stderr)
-        return next(code for kind, code in _EXIT if isinstance(error, kind))
+        return exit_code(error)
     except BrokenPipeError:
         return 0
     except MemoryError as error:

@@ -11,7 +11,7 @@ import rondel
 import rondel.mdf
 from rondel.texts import render
 
-from .feeds import UsageError
+from .exit_codes import UsageError
 from .files import write_all
 from .run import count
 

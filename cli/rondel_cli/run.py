@@ -11,7 +11,8 @@ import numpy as np
 import rondel
 from rondel.texts import render
 
-from .feeds import UsageError, add_input_option, read_feeds
+from .exit_codes import UsageError
+from .feeds import add_input_option, read_feeds
 from .files import write_all
 from .table import add_model_options, session_options
 
@@ -92,8 +93,9 @@ def output_folder(name):
     if name is None:
         return None
     folder = pathlib.Path(name)
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"-o {name}: this is a file; expected a folder, in which each output becomes a .npy file")
+    for place in (folder, *folder.parents):
+        if place.exists() and not place.is_dir():
+            raise UsageError(f"-o {name}: {place} is a file; expected a folder, in which each output becomes a .npy file")
     return folder
 
 

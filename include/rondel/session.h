@@ -133,8 +133,8 @@ class RONDEL_API Session {
   /// ran with: "natively, as a whole"; "as a whole, interpreted: " and the reason; or "step by
   /// step: " and the reason. A loop or `if` inside one that runs as a whole is not listed. Without
   /// jit the map is empty. `tiers`: a text tells also by which code the latest run was made, if
-  /// some trips came before the optimised code was ready: "natively, as a whole, at first by other
-  /// code: 50 trips interpreted, 150 trips by quick code".
+  /// some trips came before the optimised code was ready: "natively, as a whole; of the latest
+  /// run's trips 50 interpreted, 150 by quick code".
   std::map<std::string, std::string> how_it_ran(bool tiers = false) const;
 
   /// The graph as text, which src/ir/parser.cpp can parse. `imported`: as imported, else as

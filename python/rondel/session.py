@@ -293,8 +293,8 @@ class InferenceSession(ExplainsMissingNames):
         reason. A loop or If inside one that runs as a whole is not listed. With jit=False the dict is empty.
 
         A session interprets what runs natively until quick code is there, a few milliseconds later, and runs that until
-        the optimised code is. tiers=True tells how many trips of the latest run each of them made: "natively, as a whole,
-        at first by other code: 50 trips interpreted, 150 trips by quick code".
+        the optimised code is. tiers=True tells how many trips of the latest run each of them made: "natively, as a whole;
+        of the latest run's trips 50 interpreted, 150 by quick code". Runs at the same time may mix their counts.
         """
         return self._session.how_it_ran(tiers)
 

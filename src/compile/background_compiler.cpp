@@ -37,6 +37,7 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
   struct Job {
     Program program;
     Tier tier;
+    bool urgent = false;  ///< quick code, or a run waits for it
     std::shared_ptr<Outcome> outcome = std::make_shared<Outcome>();
     bool is_of(const Program& p, Tier t) const {
       return tier == t && !program.owner_before(p) && !p.owner_before(program);
@@ -59,7 +60,7 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
     const bool quick = tier == Tier::quick;
     const auto place = quick ? std::ranges::find(queue_, Tier::optimised, &Job::tier)
                              : queue_.end();
-    queue_.insert(place, {std::move(program), tier});
+    queue_.insert(place, {std::move(program), tier, quick});
     start_worker(quick ? 2 : 1);
   }
 
@@ -77,9 +78,9 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
     const auto of_program = [&](const Job& job) { return job.is_of(program, tier); };
     const auto now = std::ranges::find_if(under_way_, of_program);
     if (now != under_way_.end()) return now->outcome;
-    Job job{program, tier};
+    Job job{program, tier, true};
     if (const auto it = std::ranges::find_if(queue_, of_program); it != queue_.end()) {
-      job = std::move(*it);
+      job.outcome = it->outcome;
       queue_.erase(it);
     }
     queue_.push_front(job);
@@ -109,13 +110,21 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
 
   std::optional<Job> next() {
     std::unique_lock lock(mutex_);
-    wake_.wait(lock, [this] { return ending_ || !queue_.empty(); });
+    auto at = queue_.end();
+    wake_.wait(lock, [&] { return ending_ || (at = next_allowed()) != queue_.end(); });
     --free_;
     if (ending_) return std::nullopt;
-    Job job = std::move(queue_.front());
-    queue_.pop_front();
+    Job job = std::move(*at);
+    queue_.erase(at);
     under_way_.push_back(job);
     return job;
+  }
+
+  /// The first job of the queue that may begin now: of those that are not urgent only one is under
+  /// way at a time, so that there is a thread for quick code.
+  std::deque<Job>::iterator next_allowed() {
+    const bool busy = !std::ranges::all_of(under_way_, &Job::urgent);
+    return std::ranges::find_if(queue_, [&](const Job& job) { return job.urgent || !busy; });
   }
 
   void finish(const Job& job, std::exception_ptr wrong) {
@@ -141,7 +150,7 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
         else program->cancelled();
       } catch (const std::exception&) { wrong = std::current_exception(); }
     });
-    if (program->native()) compiled_->keep(program);
+    if (program->settled()) compiled_->keep(program);
     return wrong;
   }
 

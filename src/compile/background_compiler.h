@@ -7,8 +7,8 @@
 
 namespace rondel::compile {
 
-/// Compiling threads: one for hot programs, a second one if quick code is wanted while it works,
-/// more if runs wait for programs. Compilation continues
+/// Compiling threads: one for the optimised code of hot programs, a second one if quick code is
+/// wanted while it works, more if runs wait for programs. Compilation continues
 /// if a run stops waiting, and is cancelled at LLVM's next pass when nobody uses the program any
 /// more. When this object is destroyed, nothing waits for the threads, and they drop their work in
 /// the same way. The child of a fork starts with an empty queue and threads of its own.

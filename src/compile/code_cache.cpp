@@ -9,7 +9,7 @@ CodeCache::Made CodeCache::get(const scalar::Program& program, const std::functi
   std::vector<Made> dropped;
   const std::lock_guard lock(mutex_);
   if (Made made = find(key, program, dropped)) {
-    if (made->native()) keep_locked(made, dropped);
+    if (made->settled()) keep_locked(made, dropped);
     return made;
   }
   if (made_.size() >= most_made_) forget_unused();

@@ -10,13 +10,13 @@
 namespace rondel::compile {
 namespace {
 
-/// "50 trips interpreted, 150 by quick code"; empty if all were made by the best code.
+/// "50 interpreted, 150 by quick code"; empty if all were made by the best code.
 std::string trips_in_words(const runtime::LastRun& run) {
   if (run.interpreted + run.quick == 0) return "";
   std::vector<std::string> parts;
   const auto add = [&](std::int64_t trips, const char* by) {
     if (trips > 0)
-      parts.push_back(fmt::format("{} {} {}", trips, trips == 1 ? "trip" : "trips", by));
+      parts.push_back(fmt::format("{} {}", trips, by));
   };
   add(run.interpreted, "interpreted");
   add(run.quick, "by quick code");
@@ -27,7 +27,7 @@ std::string trips_in_words(const runtime::LastRun& run) {
 std::string in_words(const std::string& how, const runtime::LastRun& run, bool tiers) {
   if (run.gave_up) return "step by step: memory did not suffice, or the items of a stack differ";
   const std::string trips = tiers ? trips_in_words(run) : "";
-  return trips.empty() ? how : fmt::format("{}, at first by other code: {}", how, trips);
+  return trips.empty() ? how : fmt::format("{}; of the latest run's trips {}", how, trips);
 }
 
 }  // namespace

@@ -28,11 +28,12 @@ TieredExecutable::~TieredExecutable() {
 
 scalar::Status TieredExecutable::run(scalar::Context& c, const scalar::View* v,
                                      const std::int64_t* params) const {
+  c.ran_by = rondel::Tier::best;
   if (const scalar::Executable* best = best_.code.load(std::memory_order_acquire)) [[likely]]
     return best->run(c, v, params);
   wait_if_large(c, v, params);
   const auto begin = std::chrono::steady_clock::now();
-  const scalar::Status status = code_now().run(c, v, params);
+  const scalar::Status status = code_now(c.ran_by).run(c, v, params);
   count(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
   return status;
 }
@@ -42,9 +43,13 @@ bool TieredExecutable::has(Tier tier) const {
          of(tier).code.load(std::memory_order_acquire) != nullptr;
 }
 
-const scalar::Executable& TieredExecutable::code_now() const {
-  for (const Native* native : {&best_, &quick_})
-    if (const auto* code = native->code.load(std::memory_order_acquire)) return *code;
+const scalar::Executable& TieredExecutable::code_now(rondel::Tier& tier) const {
+  const auto code_of = [](const Native& n) { return n.code.load(std::memory_order_acquire); };
+  tier = rondel::Tier::best;
+  if (const scalar::Executable* best = code_of(best_)) return *best;
+  tier = rondel::Tier::quick;
+  if (const scalar::Executable* quick = code_of(quick_)) return *quick;
+  tier = rondel::Tier::interpreted;
   return *interpreted_;
 }
 

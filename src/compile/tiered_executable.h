@@ -32,7 +32,8 @@ class TieredExecutable : public scalar::Executable {
 
   /// Only the first code of a tier is used, because other threads may be running it.
   void replace(Tier, std::unique_ptr<scalar::Executable>);
-  /// Compiling was cancelled: requests native code once more when the program is hot again.
+  /// Compiling was cancelled, or goes on only in the parent of a fork: requests code once more when
+  /// the program is hot again.
   void cancelled();
 
   std::function<void(Tier)> on_hot;  ///< requests code of a tier
@@ -48,7 +49,8 @@ class TieredExecutable : public scalar::Executable {
   };
 
   const Native& of(Tier tier) const { return tier == last_ ? best_ : quick_; }
-  const scalar::Executable& code_now() const;
+  /// The best code that there is now, and its tier.
+  const scalar::Executable& code_now(rondel::Tier&) const;
   void wait_if_large(scalar::Context&, const scalar::View*, const std::int64_t* params) const;
   void count(std::int64_t ns) const;
 

@@ -12,6 +12,40 @@ std::int64_t NgramPool::width() const {
   return columns.empty() ? 0 : *std::max_element(columns.begin(), columns.end()) + 1;
 }
 
+namespace {
+
+std::int64_t size_of(const NgramPool& p) {
+  return static_cast<std::int64_t>(std::max(p.integers.size(), p.strings.size()));
+}
+
+/// The end of the tokens of all n-grams of length k + 1.
+std::int64_t end_of(const NgramPool& p, std::size_t k) {
+  return k + 1 < p.starts.size() ? p.starts[k + 1] : size_of(p);
+}
+
+}  // namespace
+
+void check(const NgramPool& p) {
+  require(p.integers.empty() || p.strings.empty(), "pool_int64s and pool_strings are both given");
+  require(p.shortest >= 1 && p.longest >= p.shortest,
+          "n-grams from length {} to {}; expected 1 or more, in this order", p.shortest, p.longest);
+  require(p.most_skipped >= 0, "max_skip_count is {}; expected 0 or more", p.most_skipped);
+  for (const std::int64_t c : p.columns)
+    require(c >= 0 && c < std::int64_t{1} << 31, "ngram_indexes has {}", c);
+  std::int64_t grams = 0;
+  for (std::size_t k = 0; k < p.starts.size(); ++k) {
+    const std::int64_t begin = p.starts[k], end = end_of(p, k);
+    const auto length = static_cast<std::int64_t>(k) + 1;
+    require(begin >= 0 && begin <= end && end <= size_of(p) && (end - begin) % length == 0,
+            "ngram_counts: the {}-grams are tokens {} to {} of {}", length, begin, end, size_of(p));
+    grams += (end - begin) / length;
+  }
+  require(grams == std::ssize(p.columns), "the pool has {} n-grams, and ngram_indexes {} numbers",
+          grams, p.columns.size());
+  require(p.weights.empty() || p.weights.size() == p.columns.size(),
+          "there are {} weights for {} n-grams", p.weights.size(), p.columns.size());
+}
+
 /// A tree of tokens: the path from the root to a node is an n-gram.
 struct Ngrams::Trie {
   static constexpr std::int64_t none = -1;
@@ -21,41 +55,20 @@ struct Ngrams::Trie {
   };
 
   explicit Trie(const NgramPool& p) : pool(p) {
-    check();
+    check(pool);
+    // No longer n-gram is in the pool, and longer distances than the row's end are not tried.
+    pool.longest = std::min(pool.longest, std::ssize(pool.starts));
     for (std::size_t i = 0; i < pool.strings.size(); ++i)
       numbers.emplace(pool.strings[i], static_cast<std::int64_t>(i));
-    const std::int64_t tokens = size();
     std::size_t gram = 0;
     for (std::size_t k = 0; k < pool.starts.size(); ++k) {
-      const std::int64_t end = k + 1 < pool.starts.size() ? pool.starts[k + 1] : tokens;
       const auto length = static_cast<std::int64_t>(k) + 1;
-      require(pool.starts[k] >= 0 && pool.starts[k] <= end && end <= tokens &&
-                  (end - pool.starts[k]) % length == 0,
-              "ngram_counts: the {}-grams are tokens {} to {} of {}", length, pool.starts[k], end,
-              tokens);
+      const std::int64_t end = end_of(pool, k);
       for (std::int64_t at = pool.starts[k]; at < end; at += length) add(at, length, gram++);
     }
-    require(gram == pool.columns.size(), "the pool has {} n-grams, and ngram_indexes {} numbers",
-            gram, pool.columns.size());
   }
 
-  std::int64_t size() const {
-    return static_cast<std::int64_t>(std::max(pool.integers.size(), pool.strings.size()));
-  }
-  void check() const {
-    require(pool.integers.empty() || pool.strings.empty(),
-            "pool_int64s and pool_strings are both given");
-    require(pool.shortest >= 1 && pool.longest >= pool.shortest,
-            "n-grams from length {} to {}; expected 1 or more, in this order", pool.shortest,
-            pool.longest);
-    require(pool.most_skipped >= 0, "max_skip_count is {}; expected 0 or more", pool.most_skipped);
-    for (const std::int64_t c : pool.columns)
-      require(c >= 0 && c < std::int64_t{1} << 31, "ngram_indexes has {}", c);
-    require(pool.weights.empty() || pool.weights.size() == pool.columns.size(),
-            "there are {} weights for {} n-grams", pool.weights.size(), pool.columns.size());
-  }
   void add(std::int64_t first, std::int64_t length, std::size_t gram) {
-    require(gram < pool.columns.size(), "the pool has more n-grams than ngram_indexes has numbers");
     if (length < pool.shortest || length > pool.longest) return;
     std::size_t at = 0;
     for (std::int64_t k = first; k < first + length; ++k) {
@@ -91,7 +104,8 @@ struct Ngrams::Trie {
   }
   void count(StopCheck& stop, std::span<const std::int64_t> row, float* counts) const {
     std::int64_t shortest = pool.shortest;
-    for (std::int64_t distance = 1; distance <= pool.most_skipped + 1; ++distance) {
+    const std::int64_t most = std::min(pool.most_skipped, std::max<std::int64_t>(std::ssize(row), 1) - 1);
+    for (std::int64_t distance = 1; distance <= most + 1; ++distance) {
       if (distance > 1 && distance >= std::ssize(row)) break;
       for (std::size_t first = 0; first < row.size(); ++first) {
         count_from(row, first, static_cast<std::size_t>(distance), shortest, counts);

@@ -22,12 +22,14 @@ struct NgramPool {
   std::vector<std::int64_t> columns;  ///< where each n-gram of the pool is counted
   std::vector<double> weights;        ///< of each n-gram, for `presence` and `weighted_counts`
 
-  /// The number of columns.
+  /// The number of columns. `check` must have passed.
   std::int64_t width() const;
 };
 
-/// The n-grams of a pool in a form in which they are found fast. Throws Error(caller) if the lists
-/// do not fit together.
+/// Throws Error(caller) if the lists of a pool do not fit together, or a number is out of range.
+void check(const NgramPool&);
+
+/// The n-grams of a pool in a form in which they are found fast. Throws as `check` does.
 class Ngrams {
  public:
   explicit Ngrams(const NgramPool&);

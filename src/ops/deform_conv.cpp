@@ -48,6 +48,11 @@ void deform_conv_rule(ir::TypeContext& c) {
   }
 }
 
+/// Element k of a list that may be left out.
+std::int64_t at(const Ints& list, std::size_t k, std::int64_t otherwise) {
+  return list.empty() ? otherwise : list[k];
+}
+
 /// A convolution whose windows read x between its elements: the elements under the windows are
 /// interpolated, then multiplied by the kernels as columns of a matrix.
 class Deformed {
@@ -57,9 +62,11 @@ class Deformed {
         t_(dtype_of(b, x_)), groups_(b.integers({node.attributes.i("group", 1)})),
         offset_groups_(b.integers({node.attributes.i("offset_group", 1)})),
         n_(extent_of(b, x_, 0)), taps_{extent_of(b, w_, 2), extent_of(b, w_, 3)},
-        positions_{extent_of(b, node.inputs[2], 2), extent_of(b, node.inputs[2], 3)} {}
+        positions_{windows(0), windows(1)} {}
 
   ValueId run() {
+    check_extents(2, 2);
+    if (has_input(node_, 4)) check_extents(4, 1);
     const ValueId maps = extent_of(b_, w_, 0);
     const ValueId rows = mul(extent_of(b_, w_, 1), mul(taps_[0], taps_[1]));
     const ValueId columns = reshaped(interpolated(),
@@ -80,6 +87,30 @@ class Deformed {
     return b_("reshape", {v, b_("concat", std::move(extents), {{"axis", 0}})}, {{"allowzero", 1}});
   }
 
+  /// The number of windows along a spatial axis, i64[1].
+  ValueId windows(std::size_t axis) const {
+    const kernels::WindowSpec spec = window_spec(node_.attributes);
+    const std::int64_t pads = at(spec.pads, axis, 0) + at(spec.pads, axis + 2, 0);
+    const ValueId extent = extent_of(b_, x_, static_cast<std::int64_t>(axis) + 2);
+    const ValueId one = b_.integers({1});
+    const ValueId reach = mul(b_("sub", {taps_[axis], one}),
+                              b_.integers({at(spec.dilations, axis, 1)}));
+    const ValueId room = b_("sub", {add(extent, b_.integers({pads - 1})), reach});
+    return add(b_("div", {room, b_.integers({at(spec.strides, axis, 1)})}), one);
+  }
+
+  /// Offsets or a mask have a place for each tap of each window. The type rule checks what it knows.
+  void check_extents(std::size_t k, std::int64_t parts) const {
+    const auto fixed = [&](ValueId v) { return b_.graph().value(v).type.is_static(); };
+    if (fixed(node_.inputs[0]) && fixed(node_.inputs[1]) && fixed(node_.inputs[k])) return;
+    const ValueId taps = mul(mul(offset_groups_, b_.integers({parts})), mul(taps_[0], taps_[1]));
+    const ValueId wanted = b_("concat", {n_, taps, positions_[0], positions_[1]}, {{"axis", 0}});
+    b_.add("assertion", {b_("equal", {b_("shape", {node_.inputs[k]}), wanted})},
+           {{"message", k == 2 ? "the shape of offset does not fit x, w and the attributes"
+                               : "the shape of mask does not fit x, w and the attributes"}},
+           0);
+  }
+
   /// Input k [n, offset groups * taps * parts, height, width] with an axis for each factor:
   /// [n, offset groups, rows of taps, columns of taps, parts, height, width].
   ValueId apart(std::size_t k, std::int64_t parts) const {
@@ -91,18 +122,15 @@ class Deformed {
   /// Where the taps are along a spatial axis: [n, offset groups, taps, taps, height, width].
   ValueId coordinates(ValueId offsets, std::size_t axis) const {
     const kernels::WindowSpec spec = window_spec(node_.attributes);
-    const auto at = [axis](const Ints& list, std::int64_t otherwise) {
-      return list.empty() ? otherwise : list[axis];
-    };
     const auto steps = [&](ValueId count, std::int64_t step, const Ints& new_axes) {
       const ValueId all = mul(iota(b_, count), b_.scalar<std::int64_t>(step));
       return new_axes.empty() ? all : b_("unsqueeze", {all, b_.integers(new_axes)});
     };
     const bool rows = axis == 0;
-    const ValueId taps = steps(taps_[axis], at(spec.dilations, 1),
+    const ValueId taps = steps(taps_[axis], at(spec.dilations, axis, 1),
                                rows ? Ints{1, 2, 3} : Ints{1, 2});
-    const ValueId windows = steps(positions_[axis], at(spec.strides, 1), rows ? Ints{1} : Ints{});
-    const ValueId whole = add(add(taps, windows), b_.scalar<std::int64_t>(-at(spec.pads, 0)));
+    const ValueId windows = steps(positions_[axis], at(spec.strides, axis, 1), rows ? Ints{1} : Ints{});
+    const ValueId whole = add(add(taps, windows), b_.scalar<std::int64_t>(-at(spec.pads, axis, 0)));
     const ValueId index = b_.scalar<std::int64_t>(rows ? 0 : 1);
     return add(as(b_, whole, t_), b_("gather", {offsets, index}, {{"axis", 4}}));
   }
@@ -114,9 +142,11 @@ class Deformed {
   };
   Neighbour neighbour(ValueId at, ValueId weight, ValueId last) const {
     const ValueId zero = number(0);
-    const ValueId outside = b_("or", {b_("less", {at, zero}), b_("less", {last, at})});
-    const ValueId clamped = b_("max", {b_("min", {at, last}), zero});
-    return {as(b_, clamped, DType::i64), b_("where", {outside, zero, weight})};
+    // False for NaN, too, which then is element 0 with weight 0, as in ONNX Runtime.
+    const ValueId inside = b_("and", {b_("less_or_equal", {zero, at}),
+                                      b_("less_or_equal", {at, last})});
+    const ValueId index = b_("where", {inside, at, zero});
+    return {as(b_, index, DType::i64), b_("where", {inside, weight, zero})};
   }
   std::vector<Neighbour> neighbours(ValueId at, std::int64_t axis) const {
     const ValueId one = number(1);

@@ -32,6 +32,7 @@ NgramPool pool_of(const ir::Attributes& a) {
 void tf_idf_vectorizer_rule(ir::TypeContext& c) {
   static constexpr DType integers[] = {DType::i32, DType::i64}, text[] = {DType::string};
   const NgramPool pool = pool_of(c.attributes());
+  check(pool);
   require_dtypes(c, 0, pool.strings.empty() ? std::span<const DType>(integers) : text);
   const ir::Type& x = c.input(0);
   if (!x.has_rank()) return c.output(0, ir::Type::unranked(DType::f32));

@@ -393,11 +393,10 @@ std::optional<std::int64_t> NativeLoop::run_trips(Frame& frame, const LoopStart&
     }
     params_.assign({from, to, start.certain ? *start.trips : 0, run.max_trips});
     params_.insert(params_.end(), sizes_.values().begin(), sizes_.values().end());
-    std::atomic<std::int64_t>& made = last_run.trips_by(code);
     const auto needed = buffers_.run(run, params_);
     bool given = true;
     if (!needed) {
-      made.fetch_add(stopped_ - from, std::memory_order_relaxed);
+      last_run.count(buffers_.ran_by(), stopped_ - from);
       from = stopped_;
     } else if (!lay_out([&] { given = give_size(frame, *needed, stacks, from); }) || !given) {
       return std::nullopt;
@@ -463,10 +462,10 @@ void NativeIf::run(Frame& frame) {
   for (const Result& out : results_)
     buffers_.point_at(out.binding, frame.fresh_output(out.slot, out.type));
   const std::int64_t params[] = {0, 0, 0, run.max_trips};
+  buffers_.run(run, params);
   LastRun& last_run = *buffers_.code()->last_run;
   last_run.begin();
-  last_run.trips_by(*buffers_.code()->code).store(1, std::memory_order_relaxed);
-  buffers_.run(run, params);
+  last_run.count(buffers_.ran_by(), 1);
   buffers_.drop_large_memory();
 }
 

@@ -44,7 +44,8 @@ class RegionTypes : public ClassTypes {
                                   std::span<const std::int64_t> room, OutputTypes&) const = 0;
 };
 
-/// How a region ran last: trips (of an `if`: 1) by the code that made them. Thread-safe.
+/// How a region ran last: trips (of an `if`: 1) by the code that made them. Runs at the same time
+/// may mix their counts. Thread-safe.
 struct LastRun {
   std::atomic<std::int64_t> interpreted{0}, quick{0}, best{0};
   std::atomic<bool> gave_up{false};  ///< it was run again, step by step
@@ -53,9 +54,11 @@ struct LastRun {
     for (auto* trips : {&interpreted, &quick, &best}) trips->store(0, std::memory_order_relaxed);
     gave_up.store(false, std::memory_order_relaxed);
   }
-  /// The trips by the code that runs now.
-  std::atomic<std::int64_t>& trips_by(const scalar::Executable& code) {
-    return code.settled() ? best : code.native() ? quick : interpreted;
+  void count(rondel::Tier ran_by, std::int64_t trips) {
+    auto& all = ran_by == rondel::Tier::best    ? best
+                : ran_by == rondel::Tier::quick ? quick
+                                                : interpreted;
+    all.fetch_add(trips, std::memory_order_relaxed);
   }
 };
 
@@ -93,6 +96,8 @@ class RegionBuffers {
   const std::shared_ptr<const RegionCode>& code() const { return code_; }
   /// The number of kernel threads that the workspace sizes are computed for.
   int threads() const { return threads_; }
+  /// The code that the last run of the program was made by.
+  rondel::Tier ran_by() const { return context_.ran_by; }
 
   void point_at(std::size_t binding, const Tensor& t) {
     views_[binding] = {t.data(), t.shape().data(), t.strides().data()};

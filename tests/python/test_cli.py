@@ -1,5 +1,7 @@
 """The command line: what it prints, what it writes, and its exit codes."""
 
+import shlex
+
 import numpy as np
 import onnx
 import pytest
@@ -224,7 +226,7 @@ FED = ("-i", "features=random:f32[2,3]", "-i", "shift=random:i64[]", "-o", "out"
     [
         ("main (float[2] x) => (float[2] y) { [strange] y = Frobnicate (x) }", FED, 1, ("strange", "Frobnicate")),
         ("main (float[2] x) => (float[2] y) { y = com.example.Sum (x) }", FED, 1, ("com.example",)),
-        (GOOD, FED[:2] + FED[4:], 1, ("input 'shift' is missing", "-i shift=random:i64[]")),
+        (GOOD, FED[:2] + FED[4:], 1, ("input 'shift' is missing", "-i 'shift=random:i64[]'")),
         (GOOD, ("-i", "features=random:f64[2,3]", *FED[2:]), 1, ("features", "f64[2,3]", "f32[2, k]")),
         (GOOD, ("-i", "features=random:f32[3,3]", *FED[2:]), 1, ("features", "f32[3,3]", "f32[2, k]")),
         (GOOD, (*FED, "-i", "featurs=random:f32[2,3]"), 1, ("featurs", "features")),
@@ -379,8 +381,10 @@ THREE = """main (float[3] x, int64[1, 1] token, float[n, 2] z) => (float[3] y, i
 def test_all_missing_inputs_are_named_with_a_line_that_runs(rondel):
     code, _, err = rondel("run", saved(THREE))
     assert code == 1 and "inputs 'x', 'token', 'z' are missing" in err
-    code, out, err = rondel("run", "model.onnx", *err.split("for random numbers: ")[1].split())
+    code, out, err = rondel("run", "model.onnx", *shlex.split(err.split("for random numbers: ")[1]))
     assert code == 0 and "float32[1, 2]" in out, err
+    code, _, err = rondel("run", "model.onnx", "-i", "toke=1", "-i", "x=1,2,3", "-i", "z=[[1,2]]")
+    assert code == 1 and "'toke'" in err and "'token'" in err
 
 
 def test_numbers_without_brackets_and_for_inputs_of_one_element(rondel):
@@ -391,6 +395,31 @@ def test_numbers_without_brackets_and_for_inputs_of_one_element(rondel):
         assert code == 0 and "-1, -2.5, 3" in out and "-7" in out and "-1, -2, -3, -4" in out, err
     code, out, err = rondel("run", "model.onnx", "-i", "x=1,,3")
     assert code == 2 and "expected a file, a number or lists of numbers" in err
+
+
+ONE_OF_EACH = "main (int64 n, bool b, string s, float x) => (int64 m, bool c, string t, float y) { m = Neg (n)  c = Not (b)  t = Identity (s)  y = Neg (x) }"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("n=1.5", "i64 does not hold these numbers"),
+        ("n=9223372036854775808", "i64 does not hold"),
+        ("b=2", "bool does not hold"),
+        ("x=[null]", "these are not all numbers"),
+        ("x=" + "[" * 100_000, "expected a file, a number or lists of numbers"),
+        ("x=1,,2", "expected a file, a number or lists of numbers"),
+    ],
+)
+def test_numbers_that_an_input_cannot_hold_are_refused(rondel, given, words):
+    others = [f"-i{name}" for name in ("n=1", "b=true", "s=5", "x=.5") if name[0] != given[0]]
+    code, out, err = rondel("run", saved(ONE_OF_EACH), *others, "-i", given)
+    assert code in (1, 2) and words in err and not out and len(err) < 500, err[:500]
+
+
+def test_numbers_as_people_write_them(rondel):
+    code, out, err = rondel("run", saved(ONE_OF_EACH), "-i", "n=+7", "-i", "b=false", "-i", "s=5", "-i", "x=.5")
+    assert code == 0 and "-7" in out and "True" in out and "'5'" in out and "-0.5" in out, err
 
 
 @pytest.mark.parametrize("name", ["f32", "float32", "float", "f64", "double", "float64", "f16", "bf16", "bfloat16", "i8", "int8", "i64", "uint16", "u64",
@@ -408,7 +437,9 @@ def test_random_inputs_of_every_dtype(name):
 def test_an_output_folder_that_is_a_file_is_refused_before_the_run(rondel, tmp_path):
     (tmp_path / "taken").write_text("")
     code, out, err = rondel("run", saved(GOOD), *FED[:-1], "taken")
-    assert code == 2 and not out and "-o taken: this is a file; expected a folder" in err
+    assert code == 2 and not out and "-o taken: taken is a file; expected a folder" in err
+    code, out, err = rondel("run", "model.onnx", *FED[:-1], "taken/in")
+    assert code == 2 and not out and "taken is a file; expected a folder" in err
 
 
 def test_grad_says_nothing_before_it_has_written(rondel):

@@ -1,5 +1,7 @@
 """ImageDecoder: what it reads, what it makes of damaged files, and what it refuses."""
 
+import io
+
 import numpy as np
 import pytest
 import rondel
@@ -72,6 +74,53 @@ def test_a_huge_image_needs_the_budget_s_leave(files):
     session = rondel.InferenceSession(model(TEXT.format("RGB"), 20).SerializeToString(), options)
     with pytest.raises(rondel.LimitExceeded):
         session.run(None, {"file": np.frombuffer(bytes(huge), np.uint8)})
+
+
+def encoded(array, kind, **options):
+    PIL = pytest.importorskip("PIL.Image")
+    file = io.BytesIO()
+    PIL.fromarray(array).save(file, kind, **options)
+    return np.frombuffer(file.getvalue(), np.uint8)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "WEBP"])
+def test_transparent_pixels_lie_on_black(kind):
+    image = np.full((4, 5, 4), 200, np.uint8)
+    image[:, :, 3] = [0, 64, 128, 192, 255]
+    got = decoded(encoded(image, kind, **({"lossless": True, "exact": True} if kind == "WEBP" else {})))
+    np.testing.assert_allclose(got[0, :, 0], [0, 50, 100, 151, 200], atol=1)
+
+
+def test_channels_of_16_bits_and_palettes():
+    wide = np.arange(0, 65536, 257, dtype=np.uint16).reshape(16, 16)
+    np.testing.assert_array_equal(decoded(encoded(wide, "PNG"))[:, :, 1], wide >> 8)
+    PIL = pytest.importorskip("PIL.Image")
+    colours = PIL.fromarray(np.random.default_rng(1).integers(0, 255, (9, 7, 3), np.uint8)).quantize(16)
+    file = io.BytesIO()
+    colours.save(file, "PNG")
+    np.testing.assert_array_equal(decoded(np.frombuffer(file.getvalue(), np.uint8)), np.array(colours.convert("RGB")))
+
+
+def test_images_that_no_decoder_reads_whole_are_refused():
+    PIL = pytest.importorskip("PIL.Image")
+    file = io.BytesIO()
+    PIL.new("CMYK", (4, 4)).save(file, "JPEG")
+    with refused(rondel.UnsupportedError, "JPEG in CMYK"):
+        decoded(np.frombuffer(file.getvalue(), np.uint8))
+    file = io.BytesIO()
+    PIL.new("RGB", (4, 4)).save(file, "WEBP", save_all=True, append_images=[PIL.new("RGB", (4, 4), "red")])
+    with refused(rondel.UnsupportedError, "animated WebP"):
+        decoded(np.frombuffer(file.getvalue(), np.uint8))
+
+
+def test_scans_are_bounded(files):
+    """Each scan of a progressive image passes over all of it."""
+    noise = np.random.default_rng(1).integers(0, 255, (64, 64, 3), np.uint8)
+    whole = encoded(noise, "JPEG", progressive=True).tobytes()
+    assert decoded(np.frombuffer(whole, np.uint8)).shape == (64, 64, 3)
+    last = whole.rindex(b"\xff\xda")
+    with refused(rondel.UnsupportedError, "more than 100 scans"):
+        decoded(np.frombuffer(whole[:last] + whole[last:-2] * 120 + whole[-2:], np.uint8))
 
 
 def test_attributes_are_checked():

@@ -403,6 +403,29 @@ def test_a_run_that_needs_more_memory_than_there_is_is_refused_before_the_first_
         np.testing.assert_array_equal(few[name], rows)
 
 
+def test_a_run_with_another_budget_is_of_the_same_model(tmp_path):
+    """Also if the file has changed since, and for YAML that looks like JSON."""
+    path = tmp_path / "model.yaml"
+    path.write_text("{m: {graphs: {g: {nodes: {A: {output_ports: {y: {value: 2.0}}}}}}}}")
+    model = rondel.mdf.load(path)
+    path.write_text("{m: {graphs: {g: {nodes: {A: {output_ports: {y: {value: 5.0}}}}}}}}")
+    assert model.run(max_memory_bytes=10**6)["A.y"].tolist() == [2.0]
+    path.unlink()
+    assert model.run(max_memory_bytes=10**7)["A.y"].tolist() == [2.0]
+
+
+def test_results_in_parts_are_within_the_budget(monkeypatch):
+    """With a bar a run is made in parts, whose results together may be larger than what the engine ever holds."""
+    from rondel.mdf import model as module
+
+    monkeypatch.setattr(module, "_BAR_AFTER", 0.0)
+    monkeypatch.setattr(module.Progress, "moves", True, raising=False)
+    model = rondel.mdf.load(MODELS / "states.json")
+    with pytest.raises(rondel.LimitExceeded, match="the results: the memory budget of 1000000 bytes"):
+        model.run(10**6, dt=0.01, max_memory_bytes=1_000_000)
+    assert len(model.run(2000, dt=0.01, max_memory_bytes=1_000_000)["time"]) == 2001
+
+
 def test_a_container_s_limit_counts(tmp_path, monkeypatch):
     from rondel.mdf import memory
 
@@ -441,3 +464,6 @@ def test_models_of_modeci_mdf_in_memory():
         np.testing.assert_array_equal(stepped.enodes["A"].evaluable_outputs["y"].curr_value, want["A.y"][1])
     with pytest.raises(rondel.CallerError, match="Node; expected a Model or a Graph of modeci_mdf"):
         rondel.mdf.load(node)
+    graph.nodes.append(mdf.Node(id="A"))
+    with pytest.raises(rondel.CallerError, match="there are two objects Node 'A'"):
+        rondel.mdf.load(whole)

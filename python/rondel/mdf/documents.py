@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..errors import CallerError
@@ -30,9 +31,18 @@ def _plain(x: Any) -> Any:
         return {str(key): _reference(value) for key, value in x.items()}
     if isinstance(x, (list, tuple)):
         if x and all(_fields(item) and hasattr(item, "id") for item in x):
+            _require_unique(x)
             return {item.id: _plain(item) for item in x}
         return [_reference(item) for item in x]
     return x
+
+
+def _require_unique(items: Sequence[Any]) -> None:
+    seen = set()
+    for item in items:
+        if item.id in seen:
+            raise CallerError(f"there are two objects {type(item).__name__} '{item.id}'; expected an id of its own for each")
+        seen.add(item.id)
 
 
 def _reference(x: Any) -> Any:

@@ -7,6 +7,7 @@ import json
 import math
 import operator
 import os
+import pathlib
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import _rondel, arrays
-from ..errors import CallerError
+from ..errors import CallerError, LimitExceeded
 from ..models import issue_warnings
 from ..option_checks import path_text
 from ..options import RunOptions, SessionOptions, checked_options
@@ -27,7 +28,8 @@ from .memory import default_budget
 def load(path: str | os.PathLike[str] | Any, sess_options: SessionOptions | None = None) -> Model:
     """Reads a model: JSON if the file's name ends in .json, else YAML; or a Model or a Graph of modeci_mdf in memory.
 
-    sess_options.max_memory_bytes: the most memory that all runs may hold at once; None: half of the machine's.
+    sess_options.max_memory_bytes: the most memory that all runs may hold at once. As long as nobody has set it, half of the machine's
+    memory; 2**63 lifts it.
 
     Warns (rondel.ModelWarning) of keys that MDF does not define; they are ignored. Raises CallerError naming line and column,
     or the node, port or edge at fault.
@@ -66,7 +68,15 @@ def _read(source, sess_options):
         options.max_memory_bytes = default_budget()
     model, found = _rondel.mdf.read(source, options)
     issue_warnings(found, stacklevel=4)
-    return Model(model, options, source)
+    return Model(model, options, _text(source))
+
+
+def _text(source):
+    """The text of a file as it is now, marked by a comment if it is YAML; a text as it is."""
+    if isinstance(source, bytes):
+        return source
+    path = pathlib.Path(source)
+    return path.read_bytes() if path.suffix.lower() == ".json" else b"#\n" + path.read_bytes()
 
 
 def _json(model):
@@ -138,7 +148,8 @@ class Model:
     def __init__(self, model: Any, options: SessionOptions, source: str | bytes) -> None:
         self._options = options
         self._model = model
-        self._source = source
+        self._source = source  # a text, so that a file that has changed since is not read
+        self._last_within = None, None
 
     @property
     def name(self) -> str:
@@ -215,8 +226,9 @@ class Model:
             are simulated. The values in `initial` may be sweeps, too. All sweeps must have the same number of points.
         single_precision: True: onnx:: functions compute in float32, as modeci_mdf does; False: in the type of their inputs.
         progress: True shows a bar for a run of more than a second, if stderr is a terminal.
-        max_memory_bytes: the most memory that this run may hold at once, results included; None: what `load` was told. What is
-            known to be larger is refused before the first step (LimitExceeded).
+        max_memory_bytes: the most memory that the engine may hold for this run, and that the results may take; None: what `load`
+            was told. A run that is known to need more is refused before its first step, or, with a bar, after its first part
+            (LimitExceeded).
 
         Raises CallerError for unknown names, values that do not fit and mistakes in the model (the error names the node),
         UnsupportedError for functions that Rondel does not have, and the errors of InferenceSession.run.
@@ -227,18 +239,29 @@ class Model:
         model = self._model if max_memory_bytes is None else self._within(max_memory_bytes)
         bar = Progress(bool(progress), self.name, settings.steps + 1, _BAR_AFTER)
         if bar.moves and settings.steps + 1 > _FIRST_PART and not self._model.draws(settings):
-            values = self._run_in_parts(model, settings, names, inputs or {}, options, bar)
+            values = self._run_in_parts(model, settings, names, inputs or {}, options, bar, max_memory_bytes)
         else:
             values = _arrays(names, model.run(settings, names, options))
         return Results(np.arange(settings.steps + 1) * settings.dt, values)
 
     def _within(self, max_memory_bytes):
-        """The engine's model with another budget. Equal programs share their code, so this compiles nothing anew."""
-        options = copy.copy(self._options)
-        options.max_memory_bytes = max_memory_bytes
-        return _rondel.mdf.read(self._source, options)[0]
+        """The engine's model with another budget; the last one is kept."""
+        budget, model = self._last_within
+        if budget != max_memory_bytes:
+            options = copy.copy(self._options)
+            options.max_memory_bytes = max_memory_bytes
+            model = _rondel.mdf.read(self._source, options)[0]
+            self._last_within = max_memory_bytes, model
+        return model
 
-    def _run_in_parts(self, model, settings, names, inputs, options, bar):
+    def _require_room(self, part, rows, total, max_memory_bytes):
+        """Whether the results fit into the budget: the parts, and the arrays that they are joined to."""
+        budget = self._options.max_memory_bytes if max_memory_bytes is None else max_memory_bytes
+        needed = 2 * total * sum(array.nbytes for array in part.values()) // rows
+        if needed > budget:
+            raise LimitExceeded(f"the results: the memory budget of {budget} bytes does not allow {needed}; raise max_memory_bytes or record less")
+
+    def _run_in_parts(self, model, settings, names, inputs, options, bar, max_memory_bytes):
         """Runs the model in parts of about a tenth of a second, and updates the bar after each part."""
         simulation = _rondel.mdf.Simulation(model, settings)
         given = {name: np.asarray(x) for name, x in inputs.items()}
@@ -254,6 +277,8 @@ class Model:
                 before = time.monotonic()
                 found = simulation.advance(count, settings.dt, _values("inputs", now), names, options)
                 parts.append(_arrays(names, found))
+                if len(parts) == 1:
+                    self._require_room(parts[0], count, total, max_memory_bytes)
                 took = time.monotonic() - before
                 size = int(min(10.0, max(0.1, 0.1 / max(took, 1e-6))) * count) + 1
                 bar.update(done + count)

@@ -4,10 +4,15 @@
 namespace rondel::onnx {
 namespace {
 
-/// The numbers of `bits` bits that each byte of x holds along the last axis, the lowest first. The
-/// rank must be known.
+/// The numbers of `bits` bits that each byte of x holds along the last axis, the lowest first.
 ValueId unpacked(const Call& c, ValueId x, std::int64_t bits) {
   if (bits == 8) return x;
+  const auto rank = c.rank(x);
+  if (!rank || *rank == 0)
+    unsupported(
+        "numbers of {} bits in {}; expected a known rank, and an axis along which they are "
+        "packed",
+        bits, ir::to_text(c.type(x)));
   const auto in_byte = static_cast<std::size_t>(8 / bits);
   Tensor shifts(DType::u8, {static_cast<std::int64_t>(in_byte)});
   for (std::size_t k = 0; k < in_byte; ++k)
@@ -17,8 +22,7 @@ ValueId unpacked(const Call& c, ValueId x, std::int64_t bits) {
   const ValueId shifted = c.one("BitShift", {unsqueezed(c, x, {-1}), c.constant(std::move(shifts))},
                                 {{"direction", std::string("RIGHT")}});
   const ValueId parts = c.one("BitwiseAnd", {shifted, c.constant(Tensor::scalar(mask))});
-  const std::int64_t rank = c.rank(x).value_or(0);
-  ir::Ints shape(static_cast<std::size_t>(rank), 0);
+  ir::Ints shape(static_cast<std::size_t>(*rank), 0);
   shape.back() = -1;
   return reshaped(c, parts, shape);
 }

@@ -71,7 +71,7 @@ ValueId additive_mask(const Call& c, const Masks& m, ValueId q, ValueId k) {
 ValueId masked_scores(const Call& c, ValueId q, ValueId k, const Masks& m) {
   ValueId scores = plus(c, attention_scores(c, q, k), m.bias);
   if (m.mask != ValueId::none) scores = plus(c, scores, additive_mask(c, m, q, k));
-  if (integer(c, "unidirectional") != 0) scores = plus(c, scores, causal_mask(c, q, k, m.past));
+  if (flag(c, "unidirectional")) scores = plus(c, scores, causal_mask(c, q, k, m.past));
   return scores;
 }
 
@@ -203,7 +203,7 @@ std::vector<ValueId> rotary_embedding(Call& c) {
     return unsqueezed(c, c.one("Gather", {wide_in(c, k), at}), {rank == 3 ? 2 : 1});
   };
   const ValueId cos = angles(2), sin = angles(3);
-  const bool interleaved = integer(c, "interleaved") != 0;
+  const bool interleaved = flag(c, "interleaved");
   if (rank == 4) return {as_first(c, rotated(c, x, cos, sin, interleaved))};
   const ValueId y = rotated(c, partly ? split_heads(c, x, heads) : split_turned_heads(c, x), cos,
                             sin, interleaved);

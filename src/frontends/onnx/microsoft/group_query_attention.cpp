@@ -136,7 +136,7 @@ ValueId grouped_bias(Call& c, const GroupedHeads& h, ValueId keys) {
 ValueId allowed(Call& c, const Timeline& t, ValueId keys) {
   const ValueId at = counted(c, as_scalar(c, extent(c, keys, 2)));
   const ValueId rows = unsqueezed(c, t.queries, {2});
-  const bool causal = integer(c, "causal") != 0;
+  const bool causal = flag(c, "causal");
   ValueId may = causal ? c.one("LessOrEqual", {at, rows})
                        : c.one("Less", {at, unsqueezed(c, t.lengths, {1, 2})});
   const std::int64_t window = integer(c, "local_window_size");
@@ -178,7 +178,7 @@ std::vector<ValueId> group_query_attention(Call& c) {
   p[0] = normalized(p[0], query_weight);
   p[1] = normalized(p[1], key_weight);
   const Timeline t = timeline(c, p[0]);
-  if (integer(c, "do_rotary") != 0) {
+  if (flag(c, "do_rotary")) {
     require(c.has(cosines) && c.has(sines),
             "do_rotary is 1, but cos_cache or sin_cache is missing");
     const ValueId at = rotary_positions_of(c, t);
@@ -186,8 +186,7 @@ std::vector<ValueId> group_query_attention(Call& c) {
       return unsqueezed(c, c.one("Gather", {wide_in(c, k), at}), {1});
     };
     const ValueId cos = angles(cosines), sin = angles(sines);
-    for (ValueId* x : {&p[0], &p[1]})
-      *x = rotated(c, *x, cos, sin, integer(c, "rotary_interleaved") != 0);
+    for (ValueId* x : {&p[0], &p[1]}) *x = rotated(c, *x, cos, sin, flag(c, "rotary_interleaved"));
   }
   require(c.has(past_key) == c.has(past_value),
           "one of past_key and past_value is given; expected both or none");

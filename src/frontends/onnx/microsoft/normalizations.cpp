@@ -10,6 +10,15 @@ ir::Attributes last_axis(const Call& c) {
   return a;
 }
 
+/// input + skip + bias, in the shape of the input.
+ValueId sum_with_skip(Call& c, std::size_t bias) {
+  const ValueId x = wide_in(c, 0), sum = plus(c, plus(c, x, wide_in(c, 1)), wide_in(c, bias));
+  const ir::Type &in = c.type(x), &out = c.type(sum);
+  if (in.has_rank() && out.has_rank() && in.is_static() && in.extents() == out.extents())
+    return sum;
+  return c.one("Reshape", {sum, c.one("Shape", {x})}, {{"allowzero", std::int64_t{1}}});
+}
+
 /// The results of a normalisation of input + skip + bias, whose normalised sum is `y`.
 std::vector<ValueId> with_sum(Call& c, ValueId y, ValueId sum) {
   refuse_output(c, 1);
@@ -18,13 +27,13 @@ std::vector<ValueId> with_sum(Call& c, ValueId y, ValueId sum) {
 }
 
 std::vector<ValueId> skip_layer_normalization(Call& c) {
-  const ValueId sum = plus(c, plus(c, wide_in(c, 0), wide_in(c, 1)), wide_in(c, 4));
+  const ValueId sum = sum_with_skip(c, 4);
   const ValueId y = c.one("LayerNormalization", {sum, wide_in(c, 2), wide_in(c, 3)}, last_axis(c));
   return with_sum(c, y, sum);
 }
 
 std::vector<ValueId> skip_simplified_layer_normalization(Call& c) {
-  const ValueId sum = plus(c, plus(c, wide_in(c, 0), wide_in(c, 1)), wide_in(c, 3));
+  const ValueId sum = sum_with_skip(c, 3);
   return with_sum(c, c.one("RMSNormalization", {sum, wide_in(c, 2)}, last_axis(c)), sum);
 }
 
@@ -67,7 +76,7 @@ std::vector<ValueId> embed_layer_normalization(Call& c) {
 
 /// GroupNormalization of x, whose channels are last or on axis 1; then SiLU if `activation` is 1.
 ValueId group_normalized(Call& c, ValueId x) {
-  const bool last = integer(c, "channels_last") != 0;
+  const bool last = flag(c, "channels_last");
   const std::int64_t activation = integer(c, "activation");
   if (activation != 0 && activation != 1) refuse_attribute(c, "activation");
   if (last) x = channels_to_front(c, x);
@@ -85,7 +94,7 @@ std::vector<ValueId> group_norm(Call& c) { return {group_normalized(c, wide_in(c
 std::vector<ValueId> skip_group_norm(Call& c) {
   const std::int64_t rank = known_rank(c, 0), skip_rank = known_rank(c, 3);
   ValueId skip = wide_in(c, 3), bias = wide_in(c, 4);
-  const bool last = integer(c, "channels_last") != 0;
+  const bool last = flag(c, "channels_last");
   ir::Ints between;
   for (std::int64_t a = 0; a < rank - 2; ++a) between.push_back(a + (last ? 1 : 2));
   if (skip_rank == 2 && rank > 2) skip = unsqueezed(c, skip, between);

@@ -113,6 +113,12 @@ std::int64_t integer(const Call& c, std::string_view attribute) {
   return c.attributes.i(attribute, 0);
 }
 
+bool flag(const Call& c, std::string_view attribute) {
+  const std::int64_t value = integer(c, attribute);
+  if (value != 0 && value != 1) refuse_attribute(c, attribute);
+  return value == 1;
+}
+
 std::int64_t count(const Call& c, std::string_view attribute) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   const std::int64_t n = c.attributes.i(attribute);

@@ -55,6 +55,8 @@ ValueId channels_to_front(const Call&, ValueId x);
 /// A number that the node gives, or its signature's default; 0 if there is neither.
 double real(const Call&, std::string_view attribute);
 std::int64_t integer(const Call&, std::string_view attribute);
+/// Whether an attribute is 1; a value other than 0 and 1 is refused.
+bool flag(const Call&, std::string_view attribute);
 /// A number of heads, rows, ...: an attribute that must be 1 to 2^31 - 1, so that the product of
 /// two does not overflow.
 std::int64_t count(const Call&, std::string_view attribute);

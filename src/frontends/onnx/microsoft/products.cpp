@@ -87,9 +87,8 @@ ValueId operand(const Call& c, ValueId x, bool batch, bool matrix) {
 }
 
 std::vector<ValueId> fused_mat_mul(Call& c) {
-  const auto flag = [&](std::string_view name) { return integer(c, name) != 0; };
-  const ValueId a = operand(c, wide_in(c, 0), flag("transBatchA"), flag("transA"));
-  const ValueId b = operand(c, wide_in(c, 1), flag("transBatchB"), flag("transB"));
+  const ValueId a = operand(c, wide_in(c, 0), flag(c, "transBatchA"), flag(c, "transA"));
+  const ValueId b = operand(c, wide_in(c, 1), flag(c, "transBatchB"), flag(c, "transB"));
   return {as_first(c, scaled(c, c.one("MatMul", {a, b}), real(c, "alpha")))};
 }
 

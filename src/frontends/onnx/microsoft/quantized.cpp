@@ -49,7 +49,7 @@ std::vector<ValueId> q_linear_softmax(Call& c) {
 
 /// A pooling op, with the channels on axis 1 or last.
 std::vector<ValueId> q_linear_pool(Call& c, const std::string& op, const ir::Attributes& a) {
-  const bool last = integer(c, "channels_last") != 0;
+  const bool last = flag(c, "channels_last");
   const ValueId x = dequantized(c, 0);
   const ValueId y = c.one(op, {last ? channels_to_front(c, x) : x}, a);
   return {quantized(c, last ? channels_to_end(c, y) : y, 3, 4)};
@@ -60,6 +60,8 @@ std::vector<ValueId> q_linear_global_average_pool(Call& c) {
 }
 
 std::vector<ValueId> q_linear_average_pool(Call& c) {
+  flag(c, "ceil_mode");
+  flag(c, "count_include_pad");
   return q_linear_pool(c, "AveragePool",
                        some_attributes(c, {"auto_pad", "ceil_mode", "count_include_pad",
                                            "kernel_shape", "pads", "strides"}));
@@ -87,7 +89,7 @@ std::vector<ValueId> q_linear_where(Call& c) {
 }
 
 std::vector<ValueId> q_linear_conv(Call& c) {
-  const bool last = integer(c, "channels_last") != 0;
+  const bool last = flag(c, "channels_last");
   std::vector<ValueId> inputs = c.inputs;
   if (last) inputs[0] = channels_to_front(c, inputs[0]);
   const ValueId y = c.one(
@@ -127,14 +129,15 @@ std::vector<ValueId> dynamic_quantize_mat_mul(Call& c) {
 
 /// alpha * a_scale * b_scale * (A @ B + C), quantised if y_scale is given. C is in integers.
 std::vector<ValueId> q_gemm(Call& c) {
-  const auto transposed_if = [&](std::size_t k, std::string_view flag) {
-    return integer(c, flag) != 0 ? matrix_transposed(c, c.in(k)) : c.in(k);
+  const auto transposed_if = [&](std::size_t k, std::string_view name) {
+    return flag(c, name) ? matrix_transposed(c, c.in(k)) : c.in(k);
   };
   ValueId sums = c.one("MatMulInteger",
                        {transposed_if(0, "transA"), transposed_if(3, "transB"), c.in(2), c.in(5)});
   sums = cast(c, plus(c, sums, c.in(6)), DType::f32);
   const ValueId scale = scaled(c, times(c, c.in(1), c.in(4)), real(c, "alpha"));
   const ValueId y = times(c, sums, scale);
+  require(c.has(7) == c.has(8), "one of y_scale and y_zero_point is given; expected both or none");
   if (!c.has(7)) return {y};
   return {quantized(c, y, 7, 8)};
 }

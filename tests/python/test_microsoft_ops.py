@@ -116,15 +116,15 @@ def test_exported_as_standard_ops(c):
 
 def test_gradient_through_attention():
     """The derivative along a direction, against a difference."""
-    c = case("Attention", microsoft_cases.attention(mask=int32(2, 3)), num_heads=2)
-    feeds = given(c)
-    graph = onnx.load_from_string(model_of(c, constants=[k for k in feeds if k != "x"]))
-    graph.graph.node.append(helper.make_node("ReduceSumSquare", ["out"], ["loss"], keepdims=0))
-    graph.graph.output[0].CopyFrom(helper.make_tensor_value_info("loss", TensorProto.FLOAT, []))
-    gradient = ours(rondel.grad(graph.SerializeToString(), ["x"]), {"x": feeds["x"]})[-1]
-    along, small = real(*feeds["x"].shape), 1e-2
-    ends = [float(ours(graph.SerializeToString(), {"x": feeds["x"] + sign * small * along})[0]) for sign in (1, -1)]
-    assert np.sum(gradient * along) == pytest.approx((ends[0] - ends[1]) / (2 * small), rel=2e-2, abs=1e-2)
+    feeds = {k: v.astype(np.float64) if v is not None and v.dtype == np.float32 else v for k, v in microsoft_cases.attention(mask=int32(2, 3)).items()}
+    c = case("Attention", feeds, num_heads=2)
+    model = onnx.load_from_string(model_of(c, constants=[k for k in given(c) if k != "x"]))
+    model.graph.node.append(helper.make_node("ReduceSumSquare", ["out"], ["loss"], keepdims=0))
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("loss", TensorProto.DOUBLE, []))
+    gradient = ours(rondel.grad(model, ["x"]), {"x": feeds["x"]})[-1]
+    along, small = real(*gradient.shape), 1e-5
+    up, down = (float(ours(model, {"x": feeds["x"] + step * along})[0]) for step in (small, -small))
+    assert np.sum(gradient * along) == pytest.approx((up - down) / (2 * small), rel=1e-6)
 
 
 # Ops and forms without a kernel on the CPU.
@@ -268,6 +268,12 @@ def test_quantised_mean():
     assert np.abs(ours(model_of(c), given(c))[0].astype(float) - wanted).max() <= 1
 
 
+def test_transposed_matrix_times_a_vector():
+    """ONNX Runtime takes other elements of the matrix."""
+    a, b = real(4, 3), real(4)
+    by_text(case("FusedMatMul", {"a": a, "b": b}, transA=1, transB=1), a.T @ b)
+
+
 def test_zero_points_beside_g_idx():
     """ONNX Runtime reads other zero points than the text says if g_idx is given."""
     c = microsoft_cases.n_bits(4, 32, 16, "bytes")
@@ -286,6 +292,7 @@ REFUSED = [
     (case("MultiHeadAttention", heads(past_length=int32(1)), num_heads=2), "input 8 ('past_sequence_length')"),
     (case("MultiHeadAttention", {"q": real(2, 3, 24)}, num_heads=2), "a query of rank 3 without a key"),
     (microsoft_cases.gqa(grouped(), k_quant_type="PER_TENSOR"), "attribute 'k_quant_type' = \"PER_TENSOR\""),
+    (microsoft_cases.gqa(grouped(), local_window_size=0), "attribute 'local_window_size' = 0"),
     (microsoft_cases.gqa(grouped(), qk_output=1), "attribute 'qk_output' = 1"),
     (microsoft_cases.gqa(grouped() | {"k_scale": np.ones(1, np.float32)}), "input 12 ('k_scale')"),
     (case("Attention", microsoft_cases.attention(), num_heads=0), "attribute 'num_heads' = 0; expected 1 to 2147483647"),

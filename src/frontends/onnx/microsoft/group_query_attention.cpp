@@ -140,8 +140,8 @@ ValueId allowed(Call& c, const Timeline& t, ValueId keys) {
   ValueId may = causal ? c.one("LessOrEqual", {at, rows})
                        : c.one("Less", {at, unsqueezed(c, t.lengths, {1, 2})});
   const std::int64_t window = integer(c, "local_window_size");
-  if (window <= 0) return may;
-  if (!causal) refuse_attribute(c, "local_window_size");
+  if (window == -1) return may;
+  if (!causal || window < 1) refuse_attribute(c, "local_window_size");
   const ValueId first = minus(c, rows, c.integer(window));
   return c.one("And", {may, c.one("Greater", {at, first})});
 }

@@ -15,8 +15,7 @@ std::string trips_in_words(const runtime::LastRun& run) {
   if (run.interpreted + run.quick == 0) return "";
   std::vector<std::string> parts;
   const auto add = [&](std::int64_t trips, const char* by) {
-    if (trips > 0)
-      parts.push_back(fmt::format("{} {}", trips, by));
+    if (trips > 0) parts.push_back(fmt::format("{} {}", trips, by));
   };
   add(run.interpreted, "interpreted");
   add(run.quick, "by quick code");

@@ -104,7 +104,8 @@ struct Ngrams::Trie {
   }
   void count(StopCheck& stop, std::span<const std::int64_t> row, float* counts) const {
     std::int64_t shortest = pool.shortest;
-    const std::int64_t most = std::min(pool.most_skipped, std::max<std::int64_t>(std::ssize(row), 1) - 1);
+    const std::int64_t most = std::min(pool.most_skipped,
+                                       std::max<std::int64_t>(std::ssize(row), 1) - 1);
     for (std::int64_t distance = 1; distance <= most + 1; ++distance) {
       if (distance > 1 && distance >= std::ssize(row)) break;
       for (std::size_t first = 0; first < row.size(); ++first) {

@@ -61,8 +61,9 @@ class Deformed {
       : b_(b), node_(node), x_(wide_value(b, node.inputs[0])), w_(wide_value(b, node.inputs[1])),
         t_(dtype_of(b, x_)), groups_(b.integers({node.attributes.i("group", 1)})),
         offset_groups_(b.integers({node.attributes.i("offset_group", 1)})),
-        n_(extent_of(b, x_, 0)), taps_{extent_of(b, w_, 2), extent_of(b, w_, 3)},
-        positions_{windows(0), windows(1)} {}
+        n_(extent_of(b, x_, 0)), taps_{extent_of(b, w_, 2), extent_of(b, w_, 3)}, positions_{
+                                                                                      windows(0),
+                                                                                      windows(1)} {}
 
   ValueId run() {
     check_extents(2, 2);
@@ -99,7 +100,8 @@ class Deformed {
     return add(b_("div", {room, b_.integers({at(spec.strides, axis, 1)})}), one);
   }
 
-  /// Offsets or a mask have a place for each tap of each window. The type rule checks what it knows.
+  /// Offsets or a mask have a place for each tap of each window. The type rule checks what it
+  /// knows.
   void check_extents(std::size_t k, std::int64_t parts) const {
     const auto fixed = [&](ValueId v) { return b_.graph().value(v).type.is_static(); };
     if (fixed(node_.inputs[0]) && fixed(node_.inputs[1]) && fixed(node_.inputs[k])) return;
@@ -129,7 +131,8 @@ class Deformed {
     const bool rows = axis == 0;
     const ValueId taps = steps(taps_[axis], at(spec.dilations, axis, 1),
                                rows ? Ints{1, 2, 3} : Ints{1, 2});
-    const ValueId windows = steps(positions_[axis], at(spec.strides, axis, 1), rows ? Ints{1} : Ints{});
+    const ValueId windows = steps(positions_[axis], at(spec.strides, axis, 1),
+                                  rows ? Ints{1} : Ints{});
     const ValueId whole = add(add(taps, windows), b_.scalar<std::int64_t>(-at(spec.pads, axis, 0)));
     const ValueId index = b_.scalar<std::int64_t>(rows ? 0 : 1);
     return add(as(b_, whole, t_), b_("gather", {offsets, index}, {{"axis", 4}}));
@@ -143,8 +146,8 @@ class Deformed {
   Neighbour neighbour(ValueId at, ValueId weight, ValueId last) const {
     const ValueId zero = number(0);
     // False for NaN, too, which then is element 0 with weight 0, as in ONNX Runtime.
-    const ValueId inside = b_("and", {b_("less_or_equal", {zero, at}),
-                                      b_("less_or_equal", {at, last})});
+    const ValueId inside = b_("and",
+                              {b_("less_or_equal", {zero, at}), b_("less_or_equal", {at, last})});
     const ValueId index = b_("where", {inside, at, zero});
     return {as(b_, index, DType::i64), b_("where", {inside, weight, zero})};
   }

@@ -1,0 +1,78 @@
+"""Ops that check what they are given when it is known only in the run, and that end when they are asked to."""
+
+import time
+
+import numpy as np
+import pytest
+import rondel
+from models import model, refused, run, session
+
+DEFORMED = """
+main (float[a, b, c, d] x, float[e, f, g, h] w, float[i, j, k, l] offset, float[m] bias, float[n, o, p, q] mask) => (float[r, s, t, u] y) {
+  y = DeformConv (x, w, offset, bias, mask)
+}"""
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "words"),
+    [
+        ("offset", (1, 18, 5, 5), "the shape of offset"),
+        ("offset", (1, 18, 9, 1), "the shape of offset"),
+        ("mask", (1, 9, 9, 1), "the shape of mask"),
+        ("mask", (1, 1, 9, 9), "the shape of mask"),
+    ],
+)
+def test_offsets_and_masks_must_fit_also_if_no_extent_is_declared(name, shape, words):
+    feeds = {"x": (1, 2, 5, 5), "w": (3, 2, 3, 3), "offset": (1, 18, 3, 3), "bias": (3,), "mask": (1, 9, 3, 3)}
+    feeds = {k: np.ones(s, np.float32) for k, s in feeds.items()}
+    assert run(DEFORMED, feeds, 19)[0].shape == (1, 3, 3, 3)
+    with refused(rondel.CallerError, "DeformConv", words):
+        run(DEFORMED, {**feeds, name: np.ones(shape, np.float32)}, 19)
+
+
+def test_offsets_that_are_no_numbers_read_nothing():
+    feeds = {"x": (1, 1, 3, 3), "w": (1, 1, 1, 1), "offset": (1, 2, 3, 3), "bias": (1,), "mask": (1, 1, 3, 3)}
+    feeds = {k: np.ones(s, np.float32) for k, s in feeds.items()}
+    feeds["offset"][0, 0, 1, 1] = np.nan
+    y = run(DEFORMED, feeds, 19)[0][0, 0]
+    assert y[1, 1] == feeds["bias"][0] and np.isfinite(y).all()
+
+
+NGRAMS = """
+main (int64[n] x) => (float[k] y) {{
+  y = TfIdfVectorizer <mode = "TFIDF", min_gram_length = {shortest}, max_gram_length = {longest}, max_skip_count = {skipped},
+    ngram_counts = {counts}, ngram_indexes = {columns}, pool_int64s = [1, 2, 1, 2, 2, 1], weights = {weights}> (x)
+}}"""
+GOOD = {"shortest": 1, "longest": 2, "skipped": 0, "counts": [0, 2], "columns": [0, 1, 2, 3], "weights": [1.0, 2.0, 3.0, 4.0]}
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"counts": [0, 7]}, "ngram_counts"),
+        ({"counts": [0, 3]}, "ngram_counts"),
+        ({"columns": [0, 1, 2]}, "4 n-grams, and ngram_indexes 3 numbers"),
+        ({"columns": [0, 1, 2, -5]}, "ngram_indexes has -5"),
+        ({"columns": [0, 1, 2, 2**63 - 1]}, "ngram_indexes has 9223372036854775807"),
+        ({"weights": [1.0]}, "1 weights for 4 n-grams"),
+        ({"shortest": 3}, "n-grams from length 3 to 2"),
+        ({"skipped": -1}, "max_skip_count is -1"),
+    ],
+)
+def test_a_pool_of_ngrams_is_checked_before_it_runs(changed, words):
+    made = model(NGRAMS.format(**{**GOOD, **changed}), 9)
+    report = rondel.inspect(made)
+    assert not report.runs and any(words in what for _, _, what in report.findings), report.findings
+
+
+def test_ngrams_end_with_the_deadline():
+    text = NGRAMS.format(**{**GOOD, "longest": 2**63 - 1, "skipped": 2**63 - 1})
+    s = session(text, 9)
+    x = np.array([1, 2, 1])
+    assert s.run(None, {"x": x})[0].tolist() == [2, 2, 3, 4]
+    limits = rondel.RunOptions()
+    limits.deadline = 0.2
+    begin = time.monotonic()
+    with pytest.raises(rondel.DeadlineExceeded):
+        s.run(None, {"x": np.tile(x, 100_000)}, limits)
+    assert time.monotonic() - begin < 10

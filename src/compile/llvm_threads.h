@@ -39,6 +39,7 @@ class LlvmThreads : ForkAware {
   };
 
   LlvmThreads();
+  static void end_before_what_exists_now();
   void enter();
   bool try_enter();
   void leave();

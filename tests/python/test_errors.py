@@ -186,13 +186,11 @@ def test_an_op_before_its_first_opset():
         session("main (float[2, 2] x) => (float[2, 2] y) { y = Trilu (x) }", opset=13)
 
 
-def test_a_listed_schema_without_kernel_is_unsupported_and_named():
-    # DeformConv and ImageDecoder are standard ops that Rondel does not support.
-    text = "main (uint8[n] x) => (uint8[a, b, c] y) { [picture] y = ImageDecoder (x) }"
-    try:
-        session(text)
-    except rondel.UnsupportedError as error:
-        assert "ImageDecoder" in str(error)
+def test_an_op_that_is_missing_is_unsupported_and_named():
+    made = model("main (string[2] x) => (string[2] y) { [words] y = com.microsoft.Tokenizer (x) }")
+    made.opset_import.add(domain="com.microsoft", version=1)
+    with refused(rondel.UnsupportedError, "words", "op Tokenizer of com.microsoft"):
+        rondel.InferenceSession(made.SerializeToString())
 
 
 def test_a_cycle():

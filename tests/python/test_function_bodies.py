@@ -335,7 +335,6 @@ def test_a_body_is_compiled_once():
         (lambda: f.loop(2, True, X, body=lambda i, x: (True, x)), "the body of loop, <lambda>(i, x), is called with i, cond, state0;"),
         (lambda: f.scan(X, num_scan_inputs=1, body=lambda a, b: a), "the body of scan, <lambda>(a, b), is called with scan0;"),
         (lambda: f.if_(True, then_branch=lambda x: x, else_branch=lambda: 1), "the then_branch of if_, <lambda>(x), is called with no arguments;"),
-        (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, f.deform_conv(x, X, X))), "does not have the ONNX operator DeformConv"),
     ],
 )  # fmt: skip
 def test_wrong_bodies(call, text):

@@ -80,12 +80,12 @@ def test_models_are_run(installed):
 
 
 def test_models_with_operators_that_rondel_does_not_have_are_run_as_before(installed):
-    text = """<ir_version: 8, opset_import: ["" : 15]> g (int64[4] a) => (float[2] b) {
-      b = TfIdfVectorizer <max_gram_length = 1, max_skip_count = 0, min_gram_length = 1, mode = "TF", ngram_counts = [0], ngram_indexes = [0, 1], pool_int64s = [2, 3]> (a)
+    text = """<ir_version: 8, opset_import: ["" : 15, "com.microsoft" : 1]> g (float[2, 1] a) => (float[2, 2] b) {
+      b = com.microsoft.CDist <metric = "euclidean"> (a, a)
     }"""
     assert rondel.inspect(onnx.parser.parse_model(text)).runs is False  # if Rondel gets this operator, choose another one here
-    results = functions.predict_with_onnxruntime(onnx.parser.parse_model(text), np.array([2, 3, 3, 5]))
-    np.testing.assert_array_equal(results["b"], [1, 2])
+    results = functions.predict_with_onnxruntime(onnx.parser.parse_model(text), np.array([[1], [4]], np.float32))
+    np.testing.assert_allclose(results["b"], [[0, 3], [3, 0]], atol=1e-6)
 
 
 def test_loops(installed):

@@ -133,6 +133,9 @@ def cum_prod(x: ArrayLike, axis: ArrayLike, *, exclusive: int = 0, reverse: int 
 def cum_sum(x: ArrayLike, axis: ArrayLike, *, exclusive: int = 0, reverse: int = 0) -> ndarray:
     """Performs cumulative sum of the input elements along the given axis."""
 
+def deform_conv(X: ArrayLike, W: ArrayLike, offset: ArrayLike, B: ArrayLike | None = None, mask: ArrayLike | None = None, *, dilations: Sequence[int] | None = None, group: int = 1, kernel_shape: Sequence[int] | None = None, offset_group: int = 1, pads: Sequence[int] | None = None, strides: Sequence[int] | None = None) -> ndarray:
+    """Performs deformable convolution as described in https://arxiv.org/abs/1703.06211 and https://arxiv.org/abs/1811.11168."""
+
 def depth_to_space(input: ArrayLike, *, blocksize: int, mode: str = 'DCR') -> ndarray:
     """DepthToSpace rearranges (permutes) data from depth into blocks of spatial data."""
 
@@ -240,6 +243,9 @@ def identity(input: ArrayLike) -> ndarray:
 
 def if_(cond: ArrayLike, *, else_branch: Callable | object, then_branch: Callable | object, opset: int | None = None) -> ndarray | tuple[ndarray, ...]:
     """If conditional"""
+
+def image_decoder(encoded_stream: ArrayLike, *, pixel_format: str = 'RGB') -> ndarray:
+    """Loads and decodes and image from a file."""
 
 def instance_normalization(input: ArrayLike, scale: ArrayLike, B: ArrayLike, *, epsilon: float = 1e-05) -> ndarray:
     """Carries out instance normalization as described in the paper https://arxiv.org/abs/1607.08022."""
@@ -424,6 +430,9 @@ def reduce_sum(data: ArrayLike, axes: ArrayLike | None = None, *, keepdims: int 
 def reduce_sum_square(data: ArrayLike, axes: ArrayLike | None = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0) -> ndarray:
     """Computes the sum square of the input tensor's elements along the provided axes."""
 
+def regex_full_match(X: ArrayLike, *, pattern: str | None = None) -> ndarray:
+    """RegexFullMatch performs a full regex match on each element of the input tensor."""
+
 def relu(X: ArrayLike) -> ndarray:
     """Relu takes one input data (Tensor<T>) and produces one output data (Tensor<T>) where the rectified linear function, ..."""
 
@@ -568,6 +577,9 @@ def tanh(input: ArrayLike) -> ndarray:
 def tensor_scatter(past_cache: ArrayLike, update: ArrayLike, write_indices: ArrayLike | None = None, *, axis: int = -2, mode: str = 'linear') -> ndarray:
     """TensorScatter is a generic tensor update operation, motivated by the requirements for KV cache updates for Attention ..."""
 
+def tf_idf_vectorizer(X: ArrayLike, *, max_gram_length: int, max_skip_count: int, min_gram_length: int, mode: str, ngram_counts: Sequence[int], ngram_indexes: Sequence[int], pool_int64s: Sequence[int] | None = None, pool_strings: Sequence[str] | None = None, weights: Sequence[float] | None = None) -> ndarray:
+    """This transform extracts n-grams from the input sequence and save them as a vector."""
+
 def thresholded_relu(X: ArrayLike, *, alpha: float = 1.0) -> ndarray:
     """ThresholdedRelu takes one input data (Tensor<T>) and produces one output data (Tensor<T>) where the rectified linear ..."""
 
@@ -617,6 +629,7 @@ convinteger = conv_integer
 convtranspose = conv_transpose
 cumprod = cum_prod
 cumsum = cum_sum
+deformconv = deform_conv
 depthtospace = depth_to_space
 dequantizelinear = dequantize_linear
 dynamicquantizelinear = dynamic_quantize_linear
@@ -633,6 +646,7 @@ hammingwindow = hamming_window
 hannwindow = hann_window
 hardsigmoid = hard_sigmoid
 hardswish = hard_swish
+imagedecoder = image_decoder
 instancenormalization = instance_normalization
 isinf = is_inf
 isnan = is_nan
@@ -674,6 +688,7 @@ reducemin = reduce_min
 reduceprod = reduce_prod
 reducesum = reduce_sum
 reducesumsquare = reduce_sum_square
+regexfullmatch = regex_full_match
 reversesequence = reverse_sequence
 rmsnormalization = rms_normalization
 roialign = roi_align
@@ -695,5 +710,6 @@ stringnormalizer = string_normalizer
 stringsplit = string_split
 swiglu = swi_glu
 tensorscatter = tensor_scatter
+tfidfvectorizer = tf_idf_vectorizer
 thresholdedrelu = thresholded_relu
 topk = top_k

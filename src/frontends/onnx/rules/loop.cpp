@@ -139,6 +139,7 @@ std::vector<ValueId> import_loop(Call& c) {
           "text says; ONNX Runtime stops on it, and onnxscript writes `for ... break` so: true "
           "as the initial condition, or loop_cond=\"honour\", stops on it, too");
   }
+  if (stays_true) results[0] = go;
   // A trip is made only if its condition is true, so the body may know that.
   if ((parts.has_go || stays_true) && !g.value(go).uses.empty())
     g.replace_uses(go, c.constant(Tensor::scalar<bool>(true)));

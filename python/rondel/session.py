@@ -292,9 +292,9 @@ class InferenceSession(ExplainsMissingNames):
         The text is "natively, as a whole", or "step by step: " and the reason, or "as a whole, interpreted: " and the
         reason. A loop or If inside one that runs as a whole is not listed. With jit=False the dict is empty.
 
-        A session interprets what runs natively until quick code is there, a few milliseconds later, and runs that until
-        the optimised code is. tiers=True tells how many trips of the latest run each of them made: "natively, as a whole;
-        of the latest run's trips 50 interpreted, 150 by quick code". Runs at the same time may mix their counts.
+        A session interprets at first what will run natively, until its code is compiled in the background. tiers=True tells
+        of how many trips of the latest run that is true: "natively, as a whole; of the latest run's 200 trips 50 interpreted".
+        Runs at the same time may mix their counts.
         """
         return self._session.how_it_ran(tiers)
 

@@ -36,16 +36,15 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
 
   struct Job {
     Program program;
-    Tier tier;
-    bool urgent = false;  ///< quick code, or a run waits for it
     std::shared_ptr<Outcome> outcome = std::make_shared<Outcome>();
-    bool is_of(const Program& p, Tier t) const {
-      return tier == t && !program.owner_before(p) && !p.owner_before(program);
+    bool is_of(const Program& p) const {
+      return !program.owner_before(p) && !p.owner_before(program);
     }
   };
 
  public:
-  explicit Workers(std::shared_ptr<CodeCache> compiled) : compiled_(std::move(compiled)) {}
+  Workers(Tier tier, std::shared_ptr<CodeCache> compiled)
+      : tier_(tier), compiled_(std::move(compiled)) {}
 
   /// Busy threads stop at LLVM's next pass, idle threads at once.
   void end() {
@@ -55,18 +54,15 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
     wake_.notify_all();
   }
 
-  void add(Program program, Tier tier) {
+  void add(Program program) {
     const std::lock_guard lock(mutex_);
-    const bool quick = tier == Tier::quick;
-    const auto place = quick ? std::ranges::find(queue_, Tier::optimised, &Job::tier)
-                             : queue_.end();
-    queue_.insert(place, {std::move(program), tier, quick});
-    start_worker(quick ? 2 : 1);
+    queue_.push_back({std::move(program)});
+    start_worker(1);
   }
 
-  std::exception_ptr wait(const Program& program, Tier tier, const std::function<bool()>& ending) {
+  std::exception_ptr wait(const Program& program, const std::function<bool()>& ending) {
     std::unique_lock lock(mutex_);
-    const std::shared_ptr<Outcome> outcome = outcome_soon(program, tier);
+    const std::shared_ptr<Outcome> outcome = outcome_soon(program);
     while (!outcome->done && !ending()) finished_.wait_for(lock, std::chrono::microseconds(500));
     return outcome->wrong;
   }
@@ -74,13 +70,13 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
  private:
   /// The outcome of the job that compiles the program now or is put first in the queue. Requires
   /// the mutex.
-  std::shared_ptr<Outcome> outcome_soon(const Program& program, Tier tier) {
-    const auto of_program = [&](const Job& job) { return job.is_of(program, tier); };
+  std::shared_ptr<Outcome> outcome_soon(const Program& program) {
+    const auto of_program = [&](const Job& job) { return job.is_of(program); };
     const auto now = std::ranges::find_if(under_way_, of_program);
     if (now != under_way_.end()) return now->outcome;
-    Job job{program, tier, true};
+    Job job{program};
     if (const auto it = std::ranges::find_if(queue_, of_program); it != queue_.end()) {
-      job.outcome = it->outcome;
+      job = std::move(*it);
       queue_.erase(it);
     }
     queue_.push_front(job);
@@ -103,28 +99,20 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
     while (const std::optional<Job> job = next()) {
       std::exception_ptr wrong;
       if (const std::shared_ptr<TieredExecutable> program = job->program.lock())
-        wrong = compile(program, job->tier);
+        wrong = compile(program);
       finish(*job, wrong);
     }
   }
 
   std::optional<Job> next() {
     std::unique_lock lock(mutex_);
-    auto at = queue_.end();
-    wake_.wait(lock, [&] { return ending_ || (at = next_allowed()) != queue_.end(); });
+    wake_.wait(lock, [this] { return ending_ || !queue_.empty(); });
     --free_;
     if (ending_) return std::nullopt;
-    Job job = std::move(*at);
-    queue_.erase(at);
+    Job job = std::move(queue_.front());
+    queue_.pop_front();
     under_way_.push_back(job);
     return job;
-  }
-
-  /// The first job of the queue that may begin now: of those that are not urgent only one is under
-  /// way at a time, so that there is a thread for quick code.
-  std::deque<Job>::iterator next_allowed() {
-    const bool busy = !std::ranges::all_of(under_way_, &Job::urgent);
-    return std::ranges::find_if(queue_, [&](const Job& job) { return job.urgent || !busy; });
   }
 
   void finish(const Job& job, std::exception_ptr wrong) {
@@ -136,8 +124,8 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
   }
 
   /// A program that cannot be compiled stays interpreted: the results are the same.
-  std::exception_ptr compile(const std::shared_ptr<TieredExecutable>& program, Tier tier) {
-    if (program->has(tier)) return nullptr;
+  std::exception_ptr compile(const std::shared_ptr<TieredExecutable>& program) {
+    if (program->native()) return nullptr;
     const auto wanted = [&] {
       LlvmThreads::threads().pass();
       return !ending_.load(std::memory_order_relaxed) && program.use_count() > 1;
@@ -145,15 +133,16 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
     std::exception_ptr wrong;
     LlvmThreads::threads().run([&] {
       try {
-        if (auto native = compiler().compile(program->shared_program(), tier, wanted))
-          program->replace(tier, std::move(native));
+        if (auto native = compiler().compile(program->shared_program(), tier_, wanted))
+          program->replace(std::move(native));
         else program->cancelled();
       } catch (const std::exception&) { wrong = std::current_exception(); }
     });
-    if (program->settled()) compiled_->keep(program);
+    if (program->native()) compiled_->keep(program);
     return wrong;
   }
 
+  const Tier tier_;
   const std::shared_ptr<CodeCache> compiled_;
   std::mutex mutex_;
   std::condition_variable wake_, finished_;
@@ -163,30 +152,28 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
   std::atomic<bool> ending_{false};
 };
 
-BackgroundCompiler::BackgroundCompiler(std::shared_ptr<CodeCache> compiled)
-    : compiled_(std::move(compiled)), workers_(std::make_shared<Workers>(compiled_)) {}
+BackgroundCompiler::BackgroundCompiler(Tier tier, std::shared_ptr<CodeCache> compiled)
+    : tier_(tier), compiled_(std::move(compiled)),
+      workers_(std::make_shared<Workers>(tier_, compiled_)) {}
 
 BackgroundCompiler::~BackgroundCompiler() { workers_->end(); }
 
 void BackgroundCompiler::after_fork_in_child() {
   // The parent's object is leaked: its locks may be held by threads that do not exist here.
   new std::shared_ptr<Workers>(std::move(workers_));
-  workers_ = std::make_shared<Workers>(compiled_);
+  workers_ = std::make_shared<Workers>(tier_, compiled_);
 }
 
-void BackgroundCompiler::enqueue(Program program, Tier tier) {
-  workers_->add(std::move(program), tier);
-}
+void BackgroundCompiler::enqueue(Program program) { workers_->add(std::move(program)); }
 
-void BackgroundCompiler::compile_now(const Program& program, Tier tier,
-                                     const scalar::Context& run) {
-  workers_->wait(program, tier, [&run] {
+void BackgroundCompiler::compile_now(const Program& program, const scalar::Context& run) {
+  workers_->wait(program, [&run] {
     return run.stop != nullptr && run.stop->load(std::memory_order_relaxed) != 0;
   });
 }
 
-void BackgroundCompiler::compile_now(const std::shared_ptr<TieredExecutable>& program) {
-  const std::exception_ptr wrong = workers_->wait(program, program->last(), [] {
+void BackgroundCompiler::compile_now(const Program& program) {
+  const std::exception_ptr wrong = workers_->wait(program, [] {
     check_cancellation();
     return false;
   });

@@ -7,8 +7,7 @@
 
 namespace rondel::compile {
 
-/// Compiling threads: one for the optimised code of hot programs, a second one if quick code is
-/// wanted while it works, more if runs wait for programs. Compilation continues
+/// Compiling threads: one for hot programs, more if runs wait for programs. Compilation continues
 /// if a run stops waiting, and is cancelled at LLVM's next pass when nobody uses the program any
 /// more. When this object is destroyed, nothing waits for the threads, and they drop their work in
 /// the same way. The child of a fork starts with an empty queue and threads of its own.
@@ -18,21 +17,21 @@ class BackgroundCompiler : ForkAware {
   using Program = std::weak_ptr<TieredExecutable>;
 
   /// What has been compiled is kept in `compiled`.
-  explicit BackgroundCompiler(std::shared_ptr<CodeCache> compiled);
+  BackgroundCompiler(Tier, std::shared_ptr<CodeCache> compiled);
   ~BackgroundCompiler() override;
 
-  /// Compiles for a tier, soon: quick code goes first.
-  void enqueue(Program, Tier);
+  void enqueue(Program);
   /// Returns when the program has been compiled, cannot be compiled, or the run must end.
-  void compile_now(const Program&, Tier, const scalar::Context& run);
-  /// The same of the program's last tier, for the run that this thread prepares. Throws the
-  /// compiler's error, or the cancellation of the run.
-  void compile_now(const std::shared_ptr<TieredExecutable>&);
+  void compile_now(const Program&, const scalar::Context& run);
+  /// The same for the run that this thread prepares. Throws the compiler's error, or the
+  /// cancellation of the run.
+  void compile_now(const Program&);
 
  private:
   class Workers;
   void after_fork_in_child() override;
 
+  Tier tier_;
   std::shared_ptr<CodeCache> compiled_;
   std::shared_ptr<Workers> workers_;
   ForkRegistration registration_{*this};

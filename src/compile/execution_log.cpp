@@ -3,30 +3,15 @@
 #include "runtime/native_region.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <vector>
 
 namespace rondel::compile {
 namespace {
 
-/// "50 interpreted, 150 by quick code"; empty if all were made by the best code.
-std::string trips_in_words(const runtime::LastRun& run) {
-  if (run.interpreted + run.quick == 0) return "";
-  std::vector<std::string> parts;
-  const auto add = [&](std::int64_t trips, const char* by) {
-    if (trips > 0) parts.push_back(fmt::format("{} {}", trips, by));
-  };
-  add(run.interpreted, "interpreted");
-  add(run.quick, "by quick code");
-  add(run.best, "by optimised code");
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
 std::string in_words(const std::string& how, const runtime::LastRun& run, bool tiers) {
   if (run.gave_up) return "step by step: memory did not suffice, or the items of a stack differ";
-  const std::string trips = tiers ? trips_in_words(run) : "";
-  return trips.empty() ? how : fmt::format("{}; of the latest run's trips {}", how, trips);
+  if (!tiers || run.interpreted == 0) return how;
+  return fmt::format("{}; of the latest run's {} trips {} interpreted", how, run.trips.load(),
+                     run.interpreted.load());
 }
 
 }  // namespace

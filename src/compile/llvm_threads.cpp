@@ -1,6 +1,5 @@
 #include "compile/llvm_threads.h"
 
-#include <atomic>
 #include <cstdlib>
 
 namespace rondel::compile {
@@ -10,15 +9,8 @@ LlvmThreads& LlvmThreads::threads() {
   return *one;
 }
 
-LlvmThreads::LlvmThreads() { end_before_what_exists_now(); }
-
-/// Exits destroy first what was made last, and LLVM makes some of its global data when a pass runs
-/// for the first time. So this is called again after early passes.
-void LlvmThreads::end_before_what_exists_now() {
-  constexpr int most = 4000;  // the passes of several programs
-  static std::atomic<int> times{0};
-  if (times.load(std::memory_order_relaxed) < most && times.fetch_add(1) < most)
-    std::atexit([] { threads().end(); });
+LlvmThreads::LlvmThreads() {
+  std::atexit([] { threads().end(); });
 }
 
 void LlvmThreads::enter() {
@@ -36,14 +28,15 @@ bool LlvmThreads::try_enter() {
 }
 
 void LlvmThreads::leave() {
-  end_before_what_exists_now();
+  // Registered after LLVM's global data exists, so that it runs before the data is destroyed.
+  static const int registered = std::atexit([] { threads().end(); });
+  (void)registered;
   const std::lock_guard lock(state_->mutex);
   --state_->inside;
   state_->changed.notify_all();
 }
 
 void LlvmThreads::pass() {
-  end_before_what_exists_now();
   std::unique_lock lock(state_->mutex);
   if (!state_->ending) return;
   --state_->inside;

@@ -39,7 +39,6 @@ class LlvmThreads : ForkAware {
   };
 
   LlvmThreads();
-  static void end_before_what_exists_now();
   void enter();
   bool try_enter();
   void leave();

@@ -34,9 +34,9 @@ SharedCode& SharedCode::of_process(Tier tier) {
 /// Made when the library is loaded: a fork must not find them half made.
 [[maybe_unused]] const SharedCode& made_early = SharedCode::of_process(SharedCode::Tier::quick);
 
-SharedCode::SharedCode(Tier last)
-    : last_(last), cache_(std::make_shared<CodeCache>()),
-      background_compiler_(std::make_shared<BackgroundCompiler>(cache_)) {}
+SharedCode::SharedCode(Tier tier)
+    : cache_(std::make_shared<CodeCache>()),
+      background_compiler_(std::make_shared<BackgroundCompiler>(tier, cache_)) {}
 SharedCode::~SharedCode() = default;
 
 std::shared_ptr<TieredExecutable> SharedCode::get(
@@ -45,19 +45,19 @@ std::shared_ptr<TieredExecutable> SharedCode::get(
 }
 
 void SharedCode::compile_now(const std::shared_ptr<TieredExecutable>& code) {
-  // Not there afterwards: it was cancelled when its last user was gone, just before this one came.
-  while (!code->settled()) background_compiler_->compile_now(code);
+  // Not native afterwards: it was cancelled when its last user was gone, just before this one came.
+  while (!code->native()) background_compiler_->compile_now(code);
 }
 
 std::shared_ptr<TieredExecutable> SharedCode::tiered(std::shared_ptr<const scalar::Program> p) {
-  auto tiered = std::make_shared<TieredExecutable>(std::move(p), last_);
+  auto tiered = std::make_shared<TieredExecutable>(std::move(p));
   tiered->on_hot = [background = std::weak_ptr(background_compiler_),
-                    self = std::weak_ptr(tiered)](Tier tier) {
-    if (const auto b = background.lock()) b->enqueue(self, tier);
+                    self = std::weak_ptr(tiered)] {
+    if (const auto b = background.lock()) b->enqueue(self);
   };
   tiered->on_large_run = [background = std::weak_ptr(background_compiler_),
-                          self = std::weak_ptr(tiered)](Tier tier, const scalar::Context& run) {
-    if (const auto b = background.lock()) b->compile_now(self, tier, run);
+                          self = std::weak_ptr(tiered)](const scalar::Context& run) {
+    if (const auto b = background.lock()) b->compile_now(self, run);
   };
   return tiered;
 }

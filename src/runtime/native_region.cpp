@@ -396,7 +396,7 @@ std::optional<std::int64_t> NativeLoop::run_trips(Frame& frame, const LoopStart&
     const auto needed = buffers_.run(run, params_);
     bool given = true;
     if (!needed) {
-      last_run.count(buffers_.ran_by(), stopped_ - from);
+      last_run.count(stopped_ - from, buffers_.were_interpreted());
       from = stopped_;
     } else if (!lay_out([&] { given = give_size(frame, *needed, stacks, from); }) || !given) {
       return std::nullopt;
@@ -465,7 +465,7 @@ void NativeIf::run(Frame& frame) {
   buffers_.run(run, params);
   LastRun& last_run = *buffers_.code()->last_run;
   last_run.begin();
-  last_run.count(buffers_.ran_by(), 1);
+  last_run.count(1, buffers_.were_interpreted());
   buffers_.drop_large_memory();
 }
 

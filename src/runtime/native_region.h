@@ -44,21 +44,20 @@ class RegionTypes : public ClassTypes {
                                   std::span<const std::int64_t> room, OutputTypes&) const = 0;
 };
 
-/// How a region ran last: trips (of an `if`: 1) by the code that made them. Runs at the same time
-/// may mix their counts. Thread-safe.
+/// How a region ran last. Runs at the same time may mix their counts. Thread-safe.
 struct LastRun {
-  std::atomic<std::int64_t> interpreted{0}, quick{0}, best{0};
+  /// Trips (of an `if`: 1), and how many of them were interpreted, before native code was there.
+  std::atomic<std::int64_t> trips{0}, interpreted{0};
   std::atomic<bool> gave_up{false};  ///< it was run again, step by step
 
   void begin() {
-    for (auto* trips : {&interpreted, &quick, &best}) trips->store(0, std::memory_order_relaxed);
+    trips.store(0, std::memory_order_relaxed);
+    interpreted.store(0, std::memory_order_relaxed);
     gave_up.store(false, std::memory_order_relaxed);
   }
-  void count(rondel::Tier ran_by, std::int64_t trips) {
-    auto& all = ran_by == rondel::Tier::best    ? best
-                : ran_by == rondel::Tier::quick ? quick
-                                                : interpreted;
-    all.fetch_add(trips, std::memory_order_relaxed);
+  void count(std::int64_t made, bool were_interpreted) {
+    trips.fetch_add(made, std::memory_order_relaxed);
+    if (were_interpreted) interpreted.fetch_add(made, std::memory_order_relaxed);
   }
 };
 
@@ -96,8 +95,8 @@ class RegionBuffers {
   const std::shared_ptr<const RegionCode>& code() const { return code_; }
   /// The number of kernel threads that the workspace sizes are computed for.
   int threads() const { return threads_; }
-  /// The code that the last run of the program was made by.
-  rondel::Tier ran_by() const { return context_.ran_by; }
+  /// Whether the last run of the program was interpreted, because native code was not ready.
+  bool were_interpreted() const { return context_.ran_by == rondel::Tier::interpreted; }
 
   void point_at(std::size_t binding, const Tensor& t) {
     views_[binding] = {t.data(), t.shape().data(), t.strides().data()};

@@ -132,9 +132,9 @@ class RONDEL_API Session {
   /// How each loop and `if` that has run was executed, by its node, for the latest shapes that it
   /// ran with: "natively, as a whole"; "as a whole, interpreted: " and the reason; or "step by
   /// step: " and the reason. A loop or `if` inside one that runs as a whole is not listed. Without
-  /// jit the map is empty. `tiers`: a text tells also by which code the latest run was made, if
-  /// some trips came before the optimised code was ready: "natively, as a whole; of the latest
-  /// run's 200 trips 50 interpreted".
+  /// jit the map is empty. `tiers`: a text tells also how many trips of the latest run were
+  /// interpreted, because native code was not ready: "natively, as a whole; of the latest run's 200
+  /// trips 50 interpreted".
   std::map<std::string, std::string> how_it_ran(bool tiers = false) const;
 
   /// The graph as text, which src/ir/parser.cpp can parse. `imported`: as imported, else as

@@ -20,10 +20,6 @@ struct View {
 /// The largest number of values that the message of a failure site shows, trip numbers included.
 inline constexpr std::size_t most_shown = 16;
 
-/// Which code runs a program: what is there at first, what is made quickly, the best that there
-/// will be.
-enum class Tier : std::uint8_t { interpreted, quick, best };
-
 /// Data shared between running code and its caller.
 struct Context {
   /// The stop flag. Non-zero: return `stopped` within a fraction of a millisecond; the contents of
@@ -32,7 +28,7 @@ struct Context {
   std::atomic<std::int32_t>* stop = nullptr;
   std::array<std::int64_t, most_shown> shown{};  ///< the values that the failed check shows
   void* workspace = nullptr;  ///< for programs: `workspace_bytes` bytes, 64-byte aligned
-  Tier ran_by = Tier::best;   ///< the code that made the last run
+  bool interpreted = false;   ///< whether native code was not ready for the last run
 };
 
 /// 0: done. -1: stopped by the stop flag. s > 0: failed at site s-1.

@@ -33,7 +33,7 @@ std::string closest(std::string_view wanted, const std::vector<std::string>& can
 /// The parts of `text` between occurrences of `separator`; one part if there is no separator.
 std::vector<std::string> split(std::string_view text, char separator);
 
-/// `text` with what has no blanks for 120 characters or more cut: its beginning, and its length.
+/// `text` with what has no blanks for 120 bytes or more cut: its first characters, and its length.
 std::string with_short_words(std::string_view text);
 
 /// `text` without blanks at either end.

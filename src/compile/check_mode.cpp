@@ -19,7 +19,6 @@ class CheckingExecutable : public scalar::Executable {
   }
   const scalar::Program& program() const override { return code_->program(); }
   bool native() const override { return code_->native(); }
-  bool settled() const override { return code_->settled(); }
 
  private:
   const std::shared_ptr<const scalar::Executable> code_;

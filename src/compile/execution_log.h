@@ -13,10 +13,10 @@ namespace rondel::compile {
 /// How each loop and `if` of a session ran last, in words, by node. Thread-safe.
 class ExecutionLog {
  public:
-  /// `how`: how the node runs, whatever the tier. `last_run`: by which code it ran last; null if it
-  /// has no code of its own.
+  /// `how`: how the node runs once its code is compiled. `last_run`: what is counted of the latest
+  /// run; null if the node has no code of its own.
   void set(const std::string& node, std::string how, std::shared_ptr<runtime::LastRun> last_run);
-  /// `tiers`: also by which code, and for how many trips.
+  /// `tiers`: also how many trips of the latest run were interpreted before.
   std::map<std::string, std::string> all(bool tiers = false) const;
 
  private:

@@ -30,7 +30,7 @@ scalar::Status TieredExecutable::run(scalar::Context& c, const scalar::View* v,
       !asked_.test_and_set())
     on_large_run(c);
   const scalar::Executable* native = native_.load(std::memory_order_acquire);
-  c.ran_by = native == nullptr ? rondel::Tier::interpreted : rondel::Tier::best;
+  c.interpreted = native == nullptr;
   if (native != nullptr) return native->run(c, v, params);
   const auto begin = std::chrono::steady_clock::now();
   const scalar::Status status = interpreted_->run(c, v, params);

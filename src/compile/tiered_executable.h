@@ -20,7 +20,6 @@ class TieredExecutable : public scalar::Executable {
                      const std::int64_t* params) const override;
   const scalar::Program& program() const override { return *program_; }
   bool native() const override { return native_.load(std::memory_order_acquire) != nullptr; }
-  bool settled() const override { return native(); }
   const std::shared_ptr<const scalar::Program>& shared_program() const { return program_; }
 
   /// Only the first replacement is used, because other threads may be running it.
@@ -54,7 +53,6 @@ class SharedCodeExecutable : public scalar::Executable {
   }
   const scalar::Program& program() const override { return *program_; }
   bool native() const override { return code_->native(); }
-  bool settled() const override { return code_->settled(); }
 
  private:
   std::shared_ptr<const scalar::Program> program_;

@@ -377,14 +377,14 @@ std::optional<std::int64_t> NativeLoop::run_trips(Frame& frame, const LoopStart&
   const auto begin = [&] { make_room(frame, extents_change() ? first_room(start, most) : 0); };
   if (sizes_change() && !lay_out(begin)) return std::nullopt;
   std::int64_t from = 0;
-  for (std::int64_t chunk = code.settled() ? trips_of_first_chunk(stacks) : first_chunk;
+  for (std::int64_t chunk = code.native() ? trips_of_first_chunk(stacks) : first_chunk;
        from < most && (!start.conditional || go_ != 0);
        chunk = chunk > most / 2 ? most : chunk * 2) {
     run.check_stop();
     if (extents_change() && from == room_ && !lay_out([&] { make_more_room(frame, most); }))
       return std::nullopt;
     if (!sizes_.empty() && from > 0 && !lay_out([&] { save_states(run); })) return std::nullopt;
-    const bool whole = code.settled() && !growing;
+    const bool whole = code.native() && !growing;
     std::int64_t to = whole || most - from <= chunk ? most : from + chunk;
     if (extents_change()) to = std::min(to, room_);
     for (ItemStack& s : stacks_) {

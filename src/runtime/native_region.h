@@ -96,7 +96,7 @@ class RegionBuffers {
   /// The number of kernel threads that the workspace sizes are computed for.
   int threads() const { return threads_; }
   /// Whether the last run of the program was interpreted, because native code was not ready.
-  bool were_interpreted() const { return context_.ran_by == rondel::Tier::interpreted; }
+  bool were_interpreted() const { return context_.interpreted; }
 
   void point_at(std::size_t binding, const Tensor& t) {
     views_[binding] = {t.data(), t.shape().data(), t.strides().data()};

@@ -227,8 +227,6 @@ class Executable {
   virtual Status run(Context&, const View* views, const std::int64_t* params) const = 0;
   virtual const Program& program() const = 0;
   virtual bool native() const = 0;
-  /// Whether no run will find better code. If not, a long run comes back for it from time to time.
-  virtual bool settled() const { return true; }
 };
 
 /// Throws Error(internal) naming the instruction unless the program is well formed: registers

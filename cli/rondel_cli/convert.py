@@ -4,7 +4,7 @@ import argparse
 import pathlib
 
 import rondel
-from rondel.texts import render
+from rondel.texts import human_bytes, render
 
 from .table import add_model_options, session_options
 
@@ -56,15 +56,8 @@ def act(options):
         print("\n" + render(("loop", "written as", "because"), report.loops))
     for note in report.notes:
         print(f"\nnote: {note}")
-    print(f"\nwrote {options.output}: opset {report.opset}, {_size(report.bytes)}")
+    print(f"\nwrote {options.output}: opset {report.opset}, {human_bytes(report.bytes)}")
     if report.external_bytes:
-        print(f"wrote {pathlib.Path(options.output)}.data: {_size(report.external_bytes)}")
+        print(f"wrote {pathlib.Path(options.output)}.data: {human_bytes(report.external_bytes)}")
     return 0
-
-
-def _size(count):
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if count < 1024 or unit == "GiB":
-            return f"{count} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
-        count /= 1024
 

@@ -11,7 +11,7 @@ import warnings
 
 import rondel
 
-from . import check, completion, convert, deepx, grad, inspect, mdf, run
+from . import cache, check, completion, convert, deepx, grad, inspect, mdf, run
 from .exit_codes import exit_code
 from .table import coloured
 
@@ -33,7 +33,7 @@ def make_parser():
     )
     parser.add_argument("--version", action="version", version=f"rondel {rondel.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (run, inspect, check, convert, grad, deepx, mdf, completion):
+    for module in (run, inspect, check, convert, grad, deepx, mdf, cache, completion):
         module.add_to(commands)
     return parser
 

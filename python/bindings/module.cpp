@@ -3,6 +3,7 @@
 #include "runs.h"
 #include "warnings.h"
 
+#include <rondel/code_cache.h>
 #include <rondel/gradient.h>
 #include <rondel/operators.h>
 
@@ -157,6 +158,11 @@ nb::tuple export_file(const auto& model, const std::filesystem::path& to, Export
   return nb::make_tuple(report(written), warnings.texts());
 }
 
+/// The fields of rondel.code_cache.CodeCacheInfo.
+nb::tuple code_cache_state(const CodeCacheInfo& info) {
+  return nb::make_tuple(text(info.folder), info.off, info.entries, info.bytes, info.most_bytes);
+}
+
 }  // namespace
 
 NB_MODULE(_rondel, m) {
@@ -165,6 +171,8 @@ NB_MODULE(_rondel, m) {
   nb::set_leak_warnings(false);  // daemon threads may hold objects when the process ends
   nb::register_exception_translator(translate);
   m.def("version", &version);
+  m.def("code_cache_info", [] { return code_cache_state(code_cache_info()); });
+  m.def("clear_code_cache", [] { return code_cache_state(clear_code_cache()); });
 
   python::bind_values(m);
 

@@ -37,9 +37,9 @@ from .session import InferenceSession
 from .sparse import OrtSparseFormat, SparseTensor
 
 if _TYPE_CHECKING:
-    from . import backend, functions, mdf, network, torch
+    from . import backend, code_cache, functions, mdf, network, torch
 
-_LAZY = ("backend", "functions", "mdf", "network", "torch")  # modules that are loaded when they are first used
+_LAZY = ("backend", "code_cache", "functions", "mdf", "network", "torch")  # modules that are loaded when they are first used
 
 
 def __getattr__(name: str) -> object:

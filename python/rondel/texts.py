@@ -43,6 +43,15 @@ def render(header: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence
     return "\n".join(lines)
 
 
+def human_bytes(count: float) -> str:
+    """'1.5 KiB'"""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if count < 1024 or unit == "GiB":
+            break
+        count /= 1024
+    return f"{count} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+
+
 def session_text(title: str, inputs: Sequence[NodeArg], outputs: Sequence[NodeArg], loops: Mapping[str, str]) -> str:
     """A session as its repr says it: its file, inputs, outputs and loops."""
     lines = [title]

@@ -63,19 +63,29 @@ std::vector<Symbol> kernels(const scalar::Program& program) {
 Compiler::Compiler() : jit_(std::make_shared<Jit>()) {}
 Compiler::~Compiler() = default;
 
-std::unique_ptr<scalar::Executable> Compiler::compile(
-    std::shared_ptr<const scalar::Program> program, Tier tier, const StillWanted& wanted) const {
-  invariant(refusal(*program).empty(), "codegen: {}: {}", program->name, refusal(*program));
+Compiler::Object Compiler::assemble(const scalar::Program& program, Tier tier,
+                                    const StillWanted& wanted) const {
+  invariant(refusal(program).empty(), "codegen: {}: {}", program.name, refusal(program));
   llvm::LLVMContext context;
   PassGate gate(wanted);
   context.setOptPassGate(gate);
-  const auto module = jit_->write(context, *program, tier);
+  const auto module = jit_->write(context, program, tier);
   if (tier == Tier::optimised) jit_->optimise(*module);
-  if (!gate.wanted()) return nullptr;
-  Jit::Object object = jit_->assemble(*module, tier);
-  if (!gate.wanted()) return nullptr;
-  auto code = Jit::link(jit_, std::move(object), kernels(*program));
+  if (!gate.wanted()) return {};
+  Object object = jit_->assemble(*module, tier);
+  return gate.wanted() ? std::move(object) : Object{};
+}
+
+std::unique_ptr<scalar::Executable> Compiler::link(std::shared_ptr<const scalar::Program> program,
+                                                   std::span<const std::byte> object) const {
+  auto code = Jit::link(jit_, object, kernels(*program));
   return std::make_unique<NativeExecutable>(std::move(program), std::move(code));
+}
+
+std::unique_ptr<scalar::Executable> Compiler::compile(
+    std::shared_ptr<const scalar::Program> program, Tier tier, const StillWanted& wanted) const {
+  const Object object = assemble(*program, tier, wanted);
+  return object.empty() ? nullptr : link(std::move(program), object);
 }
 
 std::string Compiler::refusal(const scalar::Program& program) {

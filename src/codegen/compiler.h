@@ -1,9 +1,12 @@
 #pragma once
 #include "scalar/program.h"
 
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace rondel::codegen {
 
@@ -25,10 +28,20 @@ class Compiler {
 
   /// Called between LLVM's passes; returns false to cancel the compilation.
   using StillWanted = std::function<bool()>;
-  /// In both tiers the code computes the same bits as the interpreter, except for the payloads of
-  /// NaNs, which depend on the processor. The program must have passed `scalar::verify`, and
-  /// `refusal` must be empty. Returns null if the compilation was cancelled. Throws Error(internal)
-  /// with LLVM's message if LLVM fails.
+  /// Machine code that is not linked: what an executable of this program, or of another one with
+  /// the same code, is linked from, in this process or in another one.
+  using Object = std::vector<std::byte>;
+  /// Empty if the compilation was cancelled. Requires and throws what `compile` does.
+  Object assemble(const scalar::Program&, Tier, const StillWanted& = {}) const;
+  /// `object`: of a program with the same code, made for this processor by this build. Throws
+  /// Error(internal) with LLVM's message if it can't be linked.
+  std::unique_ptr<scalar::Executable> link(std::shared_ptr<const scalar::Program>,
+                                           std::span<const std::byte> object) const;
+
+  /// Both. In both tiers the code computes the same bits as the interpreter, except for the
+  /// payloads of NaNs, which depend on the processor. The program must have passed
+  /// `scalar::verify`, and `refusal` must be empty. Returns null if the compilation was cancelled.
+  /// Throws Error(internal) with LLVM's message if LLVM fails.
   std::unique_ptr<scalar::Executable> compile(std::shared_ptr<const scalar::Program>,
                                               Tier = Tier::optimised,
                                               const StillWanted& = {}) const;

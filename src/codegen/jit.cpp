@@ -9,7 +9,7 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
 
@@ -230,7 +230,7 @@ void Jit::optimise(llvm::Module& module) {
   give_back(Compiler::Tier::optimised, std::move(machine));
 }
 
-Jit::Object Jit::assemble(llvm::Module& module, Compiler::Tier tier) {
+Compiler::Object Jit::assemble(llvm::Module& module, Compiler::Tier tier) {
   Machine machine = take_machine(tier);
   llvm::SmallVector<char, 0> bytes;
   {
@@ -242,10 +242,12 @@ Jit::Object Jit::assemble(llvm::Module& module, Compiler::Tier tier) {
     run_passes([&] { passes.run(module); });
   }
   give_back(tier, std::move(machine));
-  return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), "object", false);
+  const auto written = std::as_bytes(std::span(bytes.data(), bytes.size()));
+  return {written.begin(), written.end()};
 }
 
-std::unique_ptr<Jit::LinkedObject> Jit::link(const std::shared_ptr<Jit>& jit, Object object,
+std::unique_ptr<Jit::LinkedObject> Jit::link(const std::shared_ptr<Jit>& jit,
+                                             std::span<const std::byte> object,
                                              const std::vector<Symbol>& symbols) {
   llvm::orc::LLJIT& lljit = *jit->lljit_;
   auto& library = lljit.getExecutionSession().createBareJITDylib(
@@ -258,7 +260,9 @@ std::unique_ptr<Jit::LinkedObject> Jit::link(const std::shared_ptr<Jit>& jit, Ob
                                                llvm::JITSymbolFlags::Exported};
   if (!map.empty())
     expect_success("symbols of a program", library.define(llvm::orc::absoluteSymbols(map)));
-  expect_success("adding code", lljit.addObjectFile(library, std::move(object)));
+  const llvm::StringRef bytes(reinterpret_cast<const char*>(object.data()), object.size());
+  expect_success("adding code", lljit.addObjectFile(library, llvm::MemoryBuffer::getMemBufferCopy(
+                                                                 bytes, "object")));
   last_report().clear();
   auto entry = lljit.lookup(library, entry_name);
   if (!entry) fail_with(fmt::format("linking code: {}", last_report()).c_str(), entry.takeError());

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 namespace rondel::codegen {
@@ -54,14 +55,14 @@ class Jit {
     void* entry_ = nullptr;
   };
 
-  using Object = std::unique_ptr<llvm::MemoryBuffer>;
   /// A module for the host with the program's function.
   std::unique_ptr<llvm::Module> write(llvm::LLVMContext&, const scalar::Program&, Compiler::Tier);
   void optimise(llvm::Module&);
-  Object assemble(llvm::Module&, Compiler::Tier);
-  /// Links `object`; its entry point is the symbol `entry_name`. Besides `symbols`, the object may
-  /// refer only to the few C library functions that LLVM itself calls.
-  static std::unique_ptr<LinkedObject> link(const std::shared_ptr<Jit>&, Object object,
+  Compiler::Object assemble(llvm::Module&, Compiler::Tier);
+  /// Links a copy of `object`; its entry point is the symbol `entry_name`. Besides `symbols`, the
+  /// object may refer only to the few C library functions that LLVM itself calls.
+  static std::unique_ptr<LinkedObject> link(const std::shared_ptr<Jit>&,
+                                            std::span<const std::byte> object,
                                             const std::vector<Symbol>& symbols);
 
  private:

@@ -1,6 +1,7 @@
 #include "compile/background_compiler.h"
 
 #include "base/cancellation.h"
+#include "base/error.h"
 #include "base/named_thread.h"
 #include "compile/llvm_threads.h"
 
@@ -43,8 +44,8 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
   };
 
  public:
-  Workers(Tier tier, std::shared_ptr<CodeCache> compiled)
-      : tier_(tier), compiled_(std::move(compiled)) {}
+  Workers(Tier tier, std::shared_ptr<CodeCache> compiled, Disk disk)
+      : tier_(tier), compiled_(std::move(compiled)), disk_(disk) {}
 
   /// Busy threads stop at LLVM's next pass, idle threads at once.
   void end() {
@@ -133,7 +134,7 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
     std::exception_ptr wrong;
     LlvmThreads::threads().run([&] {
       try {
-        if (auto native = compiler().compile(program->shared_program(), tier_, wanted))
+        if (auto native = native_code(program->shared_program(), wanted))
           program->replace(std::move(native));
         else program->cancelled();
       } catch (const std::exception&) { wrong = std::current_exception(); }
@@ -142,8 +143,32 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
     return wrong;
   }
 
+  /// Null if the compilation was cancelled.
+  std::unique_ptr<scalar::Executable> native_code(
+      const std::shared_ptr<const scalar::Program>& program,
+      const codegen::Compiler::StillWanted& wanted) const {
+    const auto key = disk_ ? codegen::object_key(*program, tier_) : std::nullopt;
+    if (!key) return compiler().compile(program, tier_, wanted);
+    if (auto code = linked(program, disk_().find(*key))) return code;
+    const auto object = compiler().assemble(*program, tier_, wanted);
+    if (object.empty()) return nullptr;
+    auto code = compiler().link(program, object);
+    disk_().add(*key, object);
+    return code;
+  }
+
+  /// Null if there is no entry, or none that can be linked.
+  static std::unique_ptr<scalar::Executable> linked(
+      const std::shared_ptr<const scalar::Program>& program, const DiskCache::Entry& entry) {
+    if (entry.object.empty()) return nullptr;
+    try {
+      return compiler().link(program, entry.object);
+    } catch (const Error&) { return nullptr; }
+  }
+
   const Tier tier_;
   const std::shared_ptr<CodeCache> compiled_;
+  const Disk disk_;
   std::mutex mutex_;
   std::condition_variable wake_, finished_;
   std::deque<Job> queue_;
@@ -152,16 +177,21 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
   std::atomic<bool> ending_{false};
 };
 
-BackgroundCompiler::BackgroundCompiler(Tier tier, std::shared_ptr<CodeCache> compiled)
-    : tier_(tier), compiled_(std::move(compiled)),
-      workers_(std::make_shared<Workers>(tier_, compiled_)) {}
+BackgroundCompiler::BackgroundCompiler(Tier tier, std::shared_ptr<CodeCache> compiled, Disk disk)
+    : tier_(tier), compiled_(std::move(compiled)), disk_(disk),
+      workers_(std::make_shared<Workers>(tier_, compiled_, disk_)) {}
 
 BackgroundCompiler::~BackgroundCompiler() { workers_->end(); }
 
 void BackgroundCompiler::after_fork_in_child() {
   // The parent's object is leaked: its locks may be held by threads that do not exist here.
   new std::shared_ptr<Workers>(std::move(workers_));
-  workers_ = std::make_shared<Workers>(tier_, compiled_);
+  workers_ = std::make_shared<Workers>(tier_, compiled_, disk_);
+}
+
+bool BackgroundCompiler::is_on_disk(const scalar::Program& program) const {
+  const auto key = disk_ ? codegen::object_key(program, tier_) : std::nullopt;
+  return key && disk_().has(*key);
 }
 
 void BackgroundCompiler::enqueue(Program program) { workers_->add(std::move(program)); }

@@ -2,6 +2,7 @@
 #include "base/fork.h"
 #include "codegen/compiler.h"
 #include "compile/code_cache.h"
+#include "compile/disk_cache.h"
 
 #include <memory>
 
@@ -16,10 +17,15 @@ class BackgroundCompiler : ForkAware {
   using Tier = codegen::Compiler::Tier;
   using Program = std::weak_ptr<TieredExecutable>;
 
-  /// What has been compiled is kept in `compiled`.
-  BackgroundCompiler(Tier, std::shared_ptr<CodeCache> compiled);
+  /// Asked when a program is compiled. Null: there is none.
+  using Disk = DiskCache& (*)();
+
+  /// What has been compiled is kept in `compiled`, and in `disk` for later processes.
+  BackgroundCompiler(Tier, std::shared_ptr<CodeCache> compiled, Disk disk);
   ~BackgroundCompiler() override;
 
+  /// Whether the code of the program only has to be read and linked.
+  bool is_on_disk(const scalar::Program&) const;
   void enqueue(Program);
   /// Returns when the program has been compiled, cannot be compiled, or the run must end.
   void compile_now(const Program&, const scalar::Context& run);
@@ -33,6 +39,7 @@ class BackgroundCompiler : ForkAware {
 
   Tier tier_;
   std::shared_ptr<CodeCache> compiled_;
+  Disk disk_;
   std::shared_ptr<Workers> workers_;
   ForkRegistration registration_{*this};
 };

@@ -4,6 +4,7 @@
 #include "compile/background_compiler.h"
 #include "compile/check_mode.h"
 #include "compile/code_cache.h"
+#include "compile/disk_cache.h"
 #include "scalar/with_checks.h"
 
 #include <cstdlib>
@@ -27,16 +28,16 @@ Execution execution_from_environment(Execution otherwise) {
 
 SharedCode& SharedCode::of_process(Tier tier) {
   static auto* quick = new SharedCode(Tier::quick);
-  static auto* optimised = new SharedCode(Tier::optimised);
+  static auto* optimised = new SharedCode(Tier::optimised, &DiskCache::of_process);
   return tier == Tier::quick ? *quick : *optimised;
 }
 
 /// Made when the library is loaded: a fork must not find them half made.
 [[maybe_unused]] const SharedCode& made_early = SharedCode::of_process(SharedCode::Tier::quick);
 
-SharedCode::SharedCode(Tier tier)
+SharedCode::SharedCode(Tier tier, DiskCache& (*disk)())
     : cache_(std::make_shared<CodeCache>()),
-      background_compiler_(std::make_shared<BackgroundCompiler>(tier, cache_)) {}
+      background_compiler_(std::make_shared<BackgroundCompiler>(tier, cache_, disk)) {}
 SharedCode::~SharedCode() = default;
 
 std::shared_ptr<TieredExecutable> SharedCode::get(
@@ -59,6 +60,10 @@ std::shared_ptr<TieredExecutable> SharedCode::tiered(std::shared_ptr<const scala
                           self = std::weak_ptr(tiered)](const scalar::Context& run) {
     if (const auto b = background.lock()) b->compile_now(self, run);
   };
+  if (background_compiler_->is_on_disk(tiered->program())) {
+    tiered->expect_soon();
+    background_compiler_->enqueue(tiered);
+  }
   return tiered;
 }
 

@@ -8,6 +8,7 @@ namespace rondel::compile {
 
 class BackgroundCompiler;
 class CodeCache;
+class DiskCache;
 class TieredExecutable;
 
 /// How programs are executed.
@@ -30,7 +31,8 @@ class SharedCode {
   /// The code of all sessions of this process. Never destroyed.
   static SharedCode& of_process(Tier);
 
-  explicit SharedCode(Tier);
+  /// `disk`: where compiled code is kept for later processes; null: nowhere.
+  explicit SharedCode(Tier, DiskCache& (*disk)() = nullptr);
   ~SharedCode();
   std::shared_ptr<TieredExecutable> get(const std::shared_ptr<const scalar::Program>&);
   /// Returns when the program has native code. Throws the compiler's error, or the cancellation of

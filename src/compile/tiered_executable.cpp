@@ -12,11 +12,14 @@ namespace {
 constexpr std::int64_t hot_ns = 2'000'000;
 /// A run of more instructions than this waits for native code, because compiling costs less.
 constexpr double most_interpreted = 1e7;
+/// The same if native code only has to be linked.
+constexpr double most_interpreted_if_soon = 2e4;
 
 }  // namespace
 
 TieredExecutable::TieredExecutable(std::shared_ptr<const scalar::Program> program)
-    : program_(std::move(program)), interpreted_(scalar::interpret(program_)) {}
+    : program_(std::move(program)), interpreted_(scalar::interpret(program_)),
+      most_interpreted_(most_interpreted) {}
 
 TieredExecutable::~TieredExecutable() {
   if (!owned_) return;
@@ -26,7 +29,7 @@ TieredExecutable::~TieredExecutable() {
 
 scalar::Status TieredExecutable::run(scalar::Context& c, const scalar::View* v,
                                      const std::int64_t* params) const {
-  if (!native() && on_large_run && estimated_work(*program_, v, params) > most_interpreted &&
+  if (!native() && on_large_run && estimated_work(*program_, v, params) > most_interpreted_ &&
       !asked_.test_and_set())
     on_large_run(c);
   const scalar::Executable* native = native_.load(std::memory_order_acquire);
@@ -39,6 +42,8 @@ scalar::Status TieredExecutable::run(scalar::Context& c, const scalar::View* v,
   if (before < hot_ns && before + took.count() >= hot_ns && on_hot) on_hot();
   return status;
 }
+
+void TieredExecutable::expect_soon() { most_interpreted_ = most_interpreted_if_soon; }
 
 void TieredExecutable::replace(std::unique_ptr<scalar::Executable> native) {
   const std::lock_guard lock(replacing_);

@@ -22,6 +22,9 @@ class TieredExecutable : public scalar::Executable {
   bool native() const override { return native_.load(std::memory_order_acquire) != nullptr; }
   const std::shared_ptr<const scalar::Program>& shared_program() const { return program_; }
 
+  /// Native code only has to be read and linked: shorter runs wait for it, too. Called before any
+  /// run.
+  void expect_soon();
   /// Only the first replacement is used, because other threads may be running it.
   void replace(std::unique_ptr<scalar::Executable> native);
   /// Compiling was cancelled: requests native code once more when the program is hot again.
@@ -34,6 +37,7 @@ class TieredExecutable : public scalar::Executable {
  private:
   std::shared_ptr<const scalar::Program> program_;
   std::unique_ptr<scalar::Executable> interpreted_;
+  double most_interpreted_;
   std::mutex replacing_;
   std::unique_ptr<scalar::Executable> owned_;
   std::atomic<const scalar::Executable*> native_{nullptr};

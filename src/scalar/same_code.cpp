@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <concepts>
 #include <type_traits>
+#include <utility>
 
 namespace rondel::scalar {
 namespace {
@@ -20,13 +21,16 @@ bool same(const Call& a, const Call& b) {
          a.first_site == b.first_site && a.first_written == b.first_written;
 }
 
-/// Computes two 64-bit hashes of the same data with different constants.
-class KeyWriter {
+/// Collects the parts of a program. Structured bindings name all members, so that a new one is not
+/// forgotten.
+class ContentWriter {
  public:
-  template <std::integral T> void add(T part) { mix(static_cast<std::uint64_t>(part)); }
+  template <std::integral T> void add(T part) {
+    content_.push_back(static_cast<std::uint64_t>(part));
+  }
   template <class T>
   requires std::is_enum_v<T>
-  void add(T part) { mix(static_cast<std::uint64_t>(part)); }
+  void add(T part) { content_.push_back(static_cast<std::uint64_t>(part)); }
   void add(const std::string& text) {
     add(text.size());
     for (const char c : text) add(static_cast<unsigned char>(c));
@@ -36,30 +40,35 @@ class KeyWriter {
     for (const T& part : parts) add(part);
   }
   void add(const Buffer& b) {
-    add(b.dtype), add(b.access), add(b.extents), add(b.contiguous), add(b.dense_rows);
-    add(b.may_alias);
+    const auto& [name, dtype, access, extents, contiguous, may_alias, lifetime, dense_rows] = b;
+    add_all(dtype, access, extents, contiguous, may_alias, lifetime.has_value(), dense_rows);
+    if (lifetime) add_all(lifetime->first, lifetime->last);
   }
   void add(const Inst& i) {
-    add(i.op), add(i.type), add(i.from), add(i.flags), add(i.id), add(i.jump), add(i.imm);
-    add(i.operand_begin), add(i.operand_count), add(i.result_begin), add(i.result_count);
+    const auto& [op, type, from, flags, id, jump, imm, begin, operands, result_begin, results] = i;
+    add_all(op, type, from, flags, id, jump, imm, begin, operands, result_begin, results);
   }
-  void add(const Call::Operand& o) { add(o.buffer), add(o.leading); }
-  void add(const Call& c) { add(c.name), add(c.views), add(c.first_site), add(c.first_written); }
-  void add(const Contract& c) {
-    add(c.a), add(c.b), add(c.c), add(c.a_leading), add(c.b_leading), add(c.c_leading);
-    add(c.a_transposed), add(c.b_transposed), add(c.a_vector), add(c.b_vector), add(c.fused);
-    add(c.sized);
+  void add(const Call::Operand& o) {
+    const auto& [buffer, leading] = o;
+    add_all(buffer, leading);
   }
-  CodeKey key() const { return {high_, low_}; }
+  /// Code does not depend on the address of the kernel and on what its attributes are.
+  void add(const Call& c) {
+    const auto& [name, function, attributes, views, first_site, first_written, content] = c;
+    add_all(name, attributes != nullptr, views, first_site, first_written);
+  }
+  void add(const Contract& contract) {
+    const auto& [a, b, c, a_leading, b_leading, c_leading, a_transposed, b_transposed, a_vector,
+                 b_vector, fused, sized] = contract;
+    add_all(a, b, c, a_leading, b_leading, c_leading, a_transposed, b_transposed);
+    add_all(a_vector, b_vector, fused, sized);
+  }
+  std::vector<std::uint64_t> content() && { return std::move(content_); }
 
  private:
-  void mix(std::uint64_t part) {
-    low_ = (low_ ^ part) * 0x9E3779B97F4A7C15U;
-    low_ ^= low_ >> 29;
-    high_ = (high_ ^ part) * 0xD6E8FEB86659FD93U;
-    high_ ^= high_ >> 32;
-  }
-  std::uint64_t high_ = 0x243F6A8885A308D3U, low_ = 0x13198A2E03707344U;
+  template <class... Parts> void add_all(const Parts&... parts) { (add(parts), ...); }
+
+  std::vector<std::uint64_t> content_;
 };
 
 }  // namespace
@@ -72,17 +81,29 @@ bool same_code(const Program& a, const Program& b) {
          std::ranges::equal(a.calls, b.calls, same_parts);
 }
 
+std::vector<std::uint64_t> code_content(const Program& p) {
+  const auto& [name, buffers, params, code, regs, reg_types, sites, calls, contracts] = p;
+  ContentWriter writer;
+  writer.add(params);
+  writer.add(buffers);
+  writer.add(code);
+  writer.add(regs);
+  writer.add(reg_types);
+  writer.add(sites.size());
+  writer.add(calls);
+  writer.add(contracts);
+  return std::move(writer).content();
+}
+
 CodeKey code_key(const Program& p) {
-  KeyWriter key;
-  key.add(p.param_count);
-  key.add(p.buffers);
-  key.add(p.code);
-  key.add(p.regs);
-  key.add(p.reg_types);
-  key.add(p.sites.size());
-  key.add(p.calls);
-  key.add(p.contracts);
-  return key.key();
+  CodeKey key{0x243F6A8885A308D3U, 0x13198A2E03707344U};
+  for (const std::uint64_t part : code_content(p)) {
+    key.low = (key.low ^ part) * 0x9E3779B97F4A7C15U;
+    key.low ^= key.low >> 29;
+    key.high = (key.high ^ part) * 0xD6E8FEB86659FD93U;
+    key.high ^= key.high >> 32;
+  }
+  return key;
 }
 
 }  // namespace rondel::scalar

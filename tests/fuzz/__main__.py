@@ -21,6 +21,7 @@ def main():
         print(__doc__)
         return 0 if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help") else 2
     os.environ.setdefault("RONDEL_VERIFY", "1")  # each storage plan is proved
+    os.environ.setdefault("RONDEL_CACHE_DIR", "off")  # what is tried is compiled
     return importlib.import_module(KINDS[sys.argv[1]]).main(sys.argv[2:])
 
 

@@ -12,6 +12,7 @@ import pytest
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("RONDEL_VERIFY", "1")  # graphs are verified after every pass
+os.environ.setdefault("RONDEL_CACHE_DIR", "off")  # what is tested is compiled; tests of the cache have folders of their own
 
 
 def pytest_configure(config):

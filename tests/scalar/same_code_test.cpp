@@ -58,9 +58,13 @@ TEST(SameCode, every_part_counts) {
       [](Program& p) { p.buffers.front().extents.push_back(3); },
       [](Program& p) { p.buffers.back().dtype = DType::c64; },
       [](Program& p) { p.buffers.back().access = Access::inout; },
+      [](Program& p) {
+        p.buffers.back().lifetime = Buffer::Lifetime{1, 2};
+      },
       [](Program& p) { p.sites.emplace_back(); },
       [](Program& p) { p.calls.emplace_back(); },
       [](Program& p) { p.calls.back().name = "another kernel"; },
+      [](Program& p) { p.calls.back().attributes = std::make_shared<int>(1); },
       [](Program& p) { p.contracts.emplace_back(); },
   };
   Program a = random(1);

@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,24 +16,6 @@
 
 namespace rondel::onnx {
 namespace {
-
-/// Owns a file descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(Descriptor&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& o) noexcept {
-    std::swap(fd_, o.fd_);
-    return *this;
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 constexpr int read_flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
 
@@ -75,17 +56,6 @@ int open_beneath(int folder, const std::vector<std::string>& parts) {
 }
 
 }  // namespace
-
-MappedFile::MappedFile(int descriptor, std::size_t size) : size_(size) {
-  if (size == 0) return;
-  void* at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  require(at != MAP_FAILED, "cannot map a file of {} bytes: {}", size, std::strerror(errno));
-  data_ = static_cast<std::byte*>(at);
-}
-
-MappedFile::~MappedFile() {
-  if (data_ != nullptr) ::munmap(data_, size_);
-}
 
 std::shared_ptr<MappedFile> DataFolder::open(const std::string& location, const std::string& what) {
   require(folder_.has_value(),

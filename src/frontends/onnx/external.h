@@ -1,4 +1,6 @@
 #pragma once
+#include "base/mapped_file.h"
+
 #include <rondel/error.h>
 
 #include <cstdint>
@@ -9,21 +11,6 @@
 #include <string>
 
 namespace rondel::onnx {
-
-/// A file mapped into memory, read-only and private.
-class MappedFile {
- public:
-  MappedFile(int descriptor, std::size_t size);
-  ~MappedFile();
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  std::size_t size() const { return size_; }
-  std::byte* data() const { return data_; }
-
- private:
-  std::byte* data_ = nullptr;
-  std::size_t size_ = 0;
-};
 
 /// The only folder from which a model's external data is read. Locations are relative paths without
 /// `..`. In the model's own folder (`given` false) no component may be a symbolic link, and the

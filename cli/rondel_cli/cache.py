@@ -18,7 +18,7 @@ def add_to(commands):
 def act(options):
     if options.clear:
         removed = code_cache.clear()
-        print(f"removed {removed.entries} entries ({human_bytes(removed.bytes)})")
+        print(f"removed {removed.entries} {'entry' if removed.entries == 1 else 'entries'} ({human_bytes(removed.bytes)})")
         return 0
     info = code_cache.info()
     print(f"folder   {info.folder or 'none'}")

@@ -7,7 +7,7 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from . import capi, deepx, train
+from . import capi
 from . import not_here as _not_here
 from .binding import IOBinding
 from .capi.handles import SessionIOBinding
@@ -37,9 +37,9 @@ from .session import InferenceSession
 from .sparse import OrtSparseFormat, SparseTensor
 
 if _TYPE_CHECKING:
-    from . import backend, code_cache, functions, mdf, network, torch
+    from . import backend, code_cache, deepx, functions, mdf, network, torch, train
 
-_LAZY = ("backend", "code_cache", "functions", "mdf", "network", "torch")  # modules that are loaded when they are first used
+_LAZY = ("backend", "code_cache", "deepx", "functions", "mdf", "network", "torch", "train")  # modules that are loaded when they are first used
 
 
 def __getattr__(name: str) -> object:

@@ -11,6 +11,7 @@
 #include "session/front_ends.h"
 #include "session/options.h"
 #include "session/ports.h"
+#include "session/shared_constants.h"
 #include "session/watchdog.h"
 
 #include <algorithm>
@@ -96,6 +97,7 @@ struct Session::Impl {
                                       graph.declared_outputs[j].kind() == ir::Type::Kind::none
                                           ? graph.value(root.results[j]).type
                                           : graph.declared_outputs[j]));
+    session::share_constants(graph);
     plan = compile(graph, &compiled);
   }
   Impl(frontends::Imported imported, const SessionOptions& o)
@@ -109,7 +111,9 @@ struct Session::Impl {
     const bool interpreting = compiler->execution() == Execution::interpreter;
     const bool optimise = options.graph_optimization_level > 0;
     compile::BuildContext b;
-    b.graph = std::make_shared<const ir::Graph>(compile::compile_graph(std::move(g), options));
+    ir::Graph made = compile::compile_graph(std::move(g), options);
+    session::share_constants(made);
+    b.graph = std::make_shared<const ir::Graph>(std::move(made));
     b.compiler = compiler;
     b.lowering = {.fuse = optimise,
                   .fast_kernels = !interpreting && !options.strict,

@@ -1,0 +1,117 @@
+#include "session/shared_constants.h"
+
+#include "base/cache_key.h"
+#include "base/fork.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rondel::session {
+namespace {
+
+/// Smaller constants are not worth an entry.
+constexpr std::size_t least_bytes = 4096;
+
+std::size_t bytes_of(const Tensor& t) {
+  return static_cast<std::size_t>(t.size()) * byte_size(t.dtype());
+}
+
+bool is_shareable(const Tensor& t) {
+  return t.dtype() != DType::string && t.contiguous() && t.owner() && bytes_of(t) >= least_bytes;
+}
+
+/// Type, shape and some of the elements: equal for equal tensors.
+CacheKey fingerprint(const Tensor& t) {
+  CacheKey key(t.shape().begin(), t.shape().end());
+  key.push_back(static_cast<std::int64_t>(t.dtype()));
+  constexpr std::size_t places = 8;
+  const std::string_view elements(t.data_as<char>(), bytes_of(t));
+  for (std::size_t k = 0; k < places; ++k) {
+    std::int64_t part = 0;
+    std::memcpy(&part, elements.data() + (elements.size() - sizeof part) / (places - 1) * k,
+                sizeof part);
+    key.push_back(part);
+  }
+  return key;
+}
+
+/// Constants that are in use somewhere, by fingerprint.
+class Constants : ForkAware {
+ public:
+  static Constants& of_process() {
+    static auto* one = new Constants;
+    return *one;
+  }
+
+  /// An equal tensor that is in use, or this one, which is remembered.
+  Tensor shared(const Tensor& t) {
+    CacheKey key = fingerprint(t);
+    // Those that another thread dropped meanwhile are destroyed without the lock: that takes time.
+    std::vector<Tensor> candidates;
+    const std::lock_guard lock(mutex_);
+    const auto [begin, end] = known_.equal_range(key);
+    for (auto it = begin; it != end; ++it)
+      if (auto known = it->second.tensor(t)) {
+        candidates.push_back(*std::move(known));
+        if (same_elements(candidates.back(), t)) return candidates.back();
+      }
+    if (known_.size() >= most_) forget_unused();
+    known_.emplace(std::move(key), Known{t.owner(), t.data()});
+    return t;
+  }
+
+ private:
+  struct Known {
+    std::weak_ptr<void> owner;
+    void* data;
+    /// The constant, which has the type and shape of `like`, if it is still in use.
+    std::optional<Tensor> tensor(const Tensor& like) const {
+      std::shared_ptr<void> alive = owner.lock();
+      if (!alive) return std::nullopt;
+      return Tensor(like.dtype(), like.shape(), like.strides(), data, std::move(alive));
+    }
+  };
+
+  static bool same_elements(const Tensor& a, const Tensor& b) {
+    return a.data() == b.data() || std::memcmp(a.data(), b.data(), bytes_of(a)) == 0;
+  }
+
+  void forget_unused() {
+    std::erase_if(known_, [](const auto& entry) { return entry.second.owner.expired(); });
+    most_ = 2 * known_.size() + 64;
+  }
+
+  void before_fork() override { mutex_.lock(); }
+  void after_fork_in_parent() override { mutex_.unlock(); }
+  void after_fork_in_child() override { mutex_.unlock(); }
+
+  std::mutex mutex_;
+  std::multimap<CacheKey, Known> known_;
+  std::size_t most_ = 64;
+  ForkRegistration registration_{*this};
+};
+
+/// Made when the library is loaded: a fork must not find it half made.
+[[maybe_unused]] const Constants& made_early = Constants::of_process();
+
+}  // namespace
+
+void share_constants(ir::Graph& g) {
+  for (std::size_t n = 0; n < g.node_count(); ++n) {
+    ir::Attributes& attributes = g.node(static_cast<ir::NodeId>(n)).attributes;
+    std::vector<std::pair<std::string, Tensor>> large;
+    for (const auto& [name, value] : attributes)
+      if (const auto* t = std::get_if<Tensor>(&value); t != nullptr && is_shareable(*t))
+        large.emplace_back(name, *t);
+    for (auto& [name, t] : large) attributes.set(name, Constants::of_process().shared(t));
+  }
+}
+
+}  // namespace rondel::session

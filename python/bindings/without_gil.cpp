@@ -1,5 +1,7 @@
 #include "without_gil.h"
 
+#include <rondel/shutdown.h>
+
 #include <cxxabi.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -17,6 +19,7 @@ std::atomic<bool> ended{false};
 void wait_for_engine() {
   using namespace std::chrono;
   ended = true;
+  stop_compiling();
   const auto latest = steady_clock::now() + seconds(5);
   while (in_engine > 0 && steady_clock::now() < latest)
     std::this_thread::sleep_for(milliseconds(1));

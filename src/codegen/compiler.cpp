@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "codegen/jit.h"
+#include "scalar/builder.h"
 
 #include <fmt/format.h>
 
@@ -58,6 +59,17 @@ std::vector<Symbol> kernels(const scalar::Program& program) {
   return symbols;
 }
 
+/// y[i] = x[i] * 3 + y[i]: vectors, constants, memory operands.
+std::shared_ptr<const scalar::Program> tiny_program() {
+  scalar::Builder b("tiny");
+  const auto x = b.buffer({"x", DType::f32, scalar::Access::in, {64}});
+  const auto y = b.buffer({"y", DType::f32, scalar::Access::inout, {64}});
+  b.for_each(b.index(0), b.index(64), [&](scalar::Ex i) {
+    b.store(y, {i}, b.load(x, {i}) * b.constant(DType::f32, 3.0) + b.load(y, {i}));
+  });
+  return b.finish();
+}
+
 }  // namespace
 
 Compiler::Compiler() : jit_(std::make_shared<Jit>()) {}
@@ -87,6 +99,8 @@ std::unique_ptr<scalar::Executable> Compiler::compile(
   const Object object = assemble(*program, tier, wanted);
   return object.empty() ? nullptr : link(std::move(program), object);
 }
+
+void Compiler::warm_up(Tier tier) const { compile(tiny_program(), tier); }
 
 std::string Compiler::refusal(const scalar::Program& program) {
   for (const scalar::Buffer& b : program.buffers)

@@ -46,6 +46,9 @@ class Compiler {
                                               Tier = Tier::optimised,
                                               const StillWanted& = {}) const;
 
+  /// Compiles a tiny program, so that LLVM's global data exists afterwards.
+  void warm_up(Tier) const;
+
   /// The reason why a program cannot be compiled; empty if it can.
   static std::string refusal(const scalar::Program&);
 

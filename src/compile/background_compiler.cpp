@@ -26,6 +26,14 @@ const codegen::Compiler& compiler() {
   return *one;
 }
 
+/// Quick code is made in less time than an entry is written in.
+std::optional<codegen::Hash> key_on_disk(BackgroundCompiler::Disk disk,
+                                         const scalar::Program& program,
+                                         BackgroundCompiler::Tier tier) {
+  if (disk == nullptr || tier == BackgroundCompiler::Tier::quick) return std::nullopt;
+  return codegen::object_key(program, tier);
+}
+
 }  // namespace
 
 /// The queue and its threads, which may outlive the BackgroundCompiler.
@@ -37,15 +45,17 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
 
   struct Job {
     Program program;
+    Tier tier;
+    bool urgent = false;  ///< quick code, or a run waits for it
     std::shared_ptr<Outcome> outcome = std::make_shared<Outcome>();
-    bool is_of(const Program& p) const {
-      return !program.owner_before(p) && !p.owner_before(program);
+    bool is_of(const Program& p, Tier t) const {
+      return tier == t && !program.owner_before(p) && !p.owner_before(program);
     }
   };
 
  public:
-  Workers(Tier tier, std::shared_ptr<CodeCache> compiled, Disk disk)
-      : tier_(tier), compiled_(std::move(compiled)), disk_(disk) {}
+  Workers(std::shared_ptr<CodeCache> compiled, Disk disk)
+      : compiled_(std::move(compiled)), disk_(disk) {}
 
   /// Busy threads stop at LLVM's next pass, idle threads at once.
   void end() {
@@ -55,29 +65,33 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
     wake_.notify_all();
   }
 
-  void add(Program program) {
+  void add(Program program, Tier tier) {
     const std::lock_guard lock(mutex_);
-    queue_.push_back({std::move(program)});
-    start_worker(1);
+    const bool quick = tier == Tier::quick;
+    const auto place = quick ? std::ranges::find(queue_, Tier::optimised, &Job::tier)
+                             : queue_.end();
+    queue_.insert(place, {std::move(program), tier, quick});
+    start_worker(quick ? 2 : 1);
   }
 
-  std::exception_ptr wait(const Program& program, const std::function<bool()>& ending) {
+  std::exception_ptr wait(const Program& program, Tier tier, const std::function<bool()>& ending) {
     std::unique_lock lock(mutex_);
-    const std::shared_ptr<Outcome> outcome = outcome_soon(program);
-    while (!outcome->done && !ending()) finished_.wait_for(lock, std::chrono::microseconds(500));
+    const std::shared_ptr<Outcome> outcome = outcome_soon(program, tier);
+    while (!outcome->done && !ending() && !LlvmThreads::threads().exiting())
+      finished_.wait_for(lock, std::chrono::microseconds(500));
     return outcome->wrong;
   }
 
  private:
   /// The outcome of the job that compiles the program now or is put first in the queue. Requires
   /// the mutex.
-  std::shared_ptr<Outcome> outcome_soon(const Program& program) {
-    const auto of_program = [&](const Job& job) { return job.is_of(program); };
+  std::shared_ptr<Outcome> outcome_soon(const Program& program, Tier tier) {
+    const auto of_program = [&](const Job& job) { return job.is_of(program, tier); };
     const auto now = std::ranges::find_if(under_way_, of_program);
     if (now != under_way_.end()) return now->outcome;
-    Job job{program};
+    Job job{program, tier, true};
     if (const auto it = std::ranges::find_if(queue_, of_program); it != queue_.end()) {
-      job = std::move(*it);
+      job.outcome = it->outcome;
       queue_.erase(it);
     }
     queue_.push_front(job);
@@ -100,20 +114,28 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
     while (const std::optional<Job> job = next()) {
       std::exception_ptr wrong;
       if (const std::shared_ptr<TieredExecutable> program = job->program.lock())
-        wrong = compile(program);
+        wrong = compile(program, job->tier);
       finish(*job, wrong);
     }
   }
 
   std::optional<Job> next() {
     std::unique_lock lock(mutex_);
-    wake_.wait(lock, [this] { return ending_ || !queue_.empty(); });
+    auto at = queue_.end();
+    wake_.wait(lock, [&] { return ending_ || (at = next_allowed()) != queue_.end(); });
     --free_;
     if (ending_) return std::nullopt;
-    Job job = std::move(queue_.front());
-    queue_.pop_front();
+    Job job = std::move(*at);
+    queue_.erase(at);
     under_way_.push_back(job);
     return job;
+  }
+
+  /// The first job of the queue that may begin now: of those that are not urgent only one is under
+  /// way at a time, so that there is a thread for quick code.
+  std::deque<Job>::iterator next_allowed() {
+    const bool busy = !std::ranges::all_of(under_way_, &Job::urgent);
+    return std::ranges::find_if(queue_, [&](const Job& job) { return job.urgent || !busy; });
   }
 
   void finish(const Job& job, std::exception_ptr wrong) {
@@ -125,32 +147,42 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
   }
 
   /// A program that cannot be compiled stays interpreted: the results are the same.
-  std::exception_ptr compile(const std::shared_ptr<TieredExecutable>& program) {
-    if (program->native()) return nullptr;
+  std::exception_ptr compile(const std::shared_ptr<TieredExecutable>& program, Tier tier) {
+    if (program->has(tier)) return nullptr;
     const auto wanted = [&] {
       LlvmThreads::threads().pass();
       return !ending_.load(std::memory_order_relaxed) && program.use_count() > 1;
     };
+    warm_up(tier);
     std::exception_ptr wrong;
     LlvmThreads::threads().run([&] {
       try {
-        if (auto native = native_code(program->shared_program(), wanted))
-          program->replace(std::move(native));
+        if (auto native = native_code(program->shared_program(), tier, wanted))
+          program->replace(tier, std::move(native));
         else program->cancelled();
       } catch (const std::exception&) { wrong = std::current_exception(); }
     });
-    if (program->native()) compiled_->keep(program);
+    if (program->settled()) compiled_->keep(program);
     return wrong;
+  }
+
+  /// LLVM makes global data when it first compiles for a tier; what is compiled first is tiny, so
+  /// that an exit hardly ever comes while that happens.
+  static void warm_up(Tier tier) {
+    static std::atomic<bool> warm[2];
+    if (warm[static_cast<int>(tier)].exchange(true)) return;
+    LlvmThreads::threads().run([&] { compiler().warm_up(tier); });
+    LlvmThreads::end_before_what_exists_now();
   }
 
   /// Null if the compilation was cancelled.
   std::unique_ptr<scalar::Executable> native_code(
-      const std::shared_ptr<const scalar::Program>& program,
+      const std::shared_ptr<const scalar::Program>& program, Tier tier,
       const codegen::Compiler::StillWanted& wanted) const {
-    const auto key = disk_ ? codegen::object_key(*program, tier_) : std::nullopt;
-    if (!key) return compiler().compile(program, tier_, wanted);
+    const auto key = key_on_disk(disk_, *program, tier);
+    if (!key) return compiler().compile(program, tier, wanted);
     if (auto code = linked(program, disk_().find(*key))) return code;
-    const auto object = compiler().assemble(*program, tier_, wanted);
+    const auto object = compiler().assemble(*program, tier, wanted);
     if (object.empty()) return nullptr;
     auto code = compiler().link(program, object);
     disk_().add(*key, object);
@@ -166,7 +198,6 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
     } catch (const Error&) { return nullptr; }
   }
 
-  const Tier tier_;
   const std::shared_ptr<CodeCache> compiled_;
   const Disk disk_;
   std::mutex mutex_;
@@ -177,33 +208,36 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
   std::atomic<bool> ending_{false};
 };
 
-BackgroundCompiler::BackgroundCompiler(Tier tier, std::shared_ptr<CodeCache> compiled, Disk disk)
-    : tier_(tier), compiled_(std::move(compiled)), disk_(disk),
-      workers_(std::make_shared<Workers>(tier_, compiled_, disk_)) {}
+BackgroundCompiler::BackgroundCompiler(std::shared_ptr<CodeCache> compiled, Disk disk)
+    : compiled_(std::move(compiled)), disk_(disk),
+      workers_(std::make_shared<Workers>(compiled_, disk_)) {}
 
 BackgroundCompiler::~BackgroundCompiler() { workers_->end(); }
 
 void BackgroundCompiler::after_fork_in_child() {
   // The parent's object is leaked: its locks may be held by threads that do not exist here.
   new std::shared_ptr<Workers>(std::move(workers_));
-  workers_ = std::make_shared<Workers>(tier_, compiled_, disk_);
+  workers_ = std::make_shared<Workers>(compiled_, disk_);
 }
 
 bool BackgroundCompiler::is_on_disk(const scalar::Program& program) const {
-  const auto key = disk_ ? codegen::object_key(program, tier_) : std::nullopt;
+  const auto key = key_on_disk(disk_, program, Tier::optimised);
   return key && disk_().has(*key);
 }
 
-void BackgroundCompiler::enqueue(Program program) { workers_->add(std::move(program)); }
+void BackgroundCompiler::enqueue(Program program, Tier tier) {
+  workers_->add(std::move(program), tier);
+}
 
-void BackgroundCompiler::compile_now(const Program& program, const scalar::Context& run) {
-  workers_->wait(program, [&run] {
+void BackgroundCompiler::compile_now(const Program& program, Tier tier,
+                                     const scalar::Context& run) {
+  workers_->wait(program, tier, [&run] {
     return run.stop != nullptr && run.stop->load(std::memory_order_relaxed) != 0;
   });
 }
 
-void BackgroundCompiler::compile_now(const Program& program) {
-  const std::exception_ptr wrong = workers_->wait(program, [] {
+void BackgroundCompiler::compile_now(const std::shared_ptr<TieredExecutable>& program) {
+  const std::exception_ptr wrong = workers_->wait(program, program->last(), [] {
     check_cancellation();
     return false;
   });

@@ -8,7 +8,8 @@
 
 namespace rondel::compile {
 
-/// Compiling threads: one for hot programs, more if runs wait for programs. Compilation continues
+/// Compiling threads: one for the optimised code of hot programs, a second one if quick code is
+/// wanted while it works, more if runs wait for programs. Compilation continues
 /// if a run stops waiting, and is cancelled at LLVM's next pass when nobody uses the program any
 /// more. When this object is destroyed, nothing waits for the threads, and they drop their work in
 /// the same way. The child of a fork starts with an empty queue and threads of its own.
@@ -20,24 +21,25 @@ class BackgroundCompiler : ForkAware {
   /// Asked when a program is compiled. Null: there is none.
   using Disk = DiskCache& (*)();
 
-  /// What has been compiled is kept in `compiled`, and in `disk` for later processes.
-  BackgroundCompiler(Tier, std::shared_ptr<CodeCache> compiled, Disk disk);
+  /// What has been compiled is kept in `compiled`, optimised code also in `disk` for later
+  /// processes.
+  BackgroundCompiler(std::shared_ptr<CodeCache> compiled, Disk disk);
   ~BackgroundCompiler() override;
 
-  /// Whether the code of the program only has to be read and linked.
+  /// Whether the optimised code of the program only has to be read and linked.
   bool is_on_disk(const scalar::Program&) const;
-  void enqueue(Program);
+  /// Compiles for a tier, soon: quick code goes first.
+  void enqueue(Program, Tier);
   /// Returns when the program has been compiled, cannot be compiled, or the run must end.
-  void compile_now(const Program&, const scalar::Context& run);
-  /// The same for the run that this thread prepares. Throws the compiler's error, or the
-  /// cancellation of the run.
-  void compile_now(const Program&);
+  void compile_now(const Program&, Tier, const scalar::Context& run);
+  /// The same of the program's last tier, for the run that this thread prepares. Throws the
+  /// compiler's error, or the cancellation of the run.
+  void compile_now(const std::shared_ptr<TieredExecutable>&);
 
  private:
   class Workers;
   void after_fork_in_child() override;
 
-  Tier tier_;
   std::shared_ptr<CodeCache> compiled_;
   Disk disk_;
   std::shared_ptr<Workers> workers_;

@@ -9,7 +9,7 @@ CodeCache::Made CodeCache::get(const scalar::Program& program, const std::functi
   std::vector<Made> dropped;
   const std::lock_guard lock(mutex_);
   if (Made made = find(key, program, dropped)) {
-    if (made->native()) keep_locked(made, dropped);
+    if (made->settled()) keep_locked(made, dropped);
     return made;
   }
   if (made_.size() >= most_made_) forget_unused();
@@ -45,7 +45,7 @@ void CodeCache::keep_locked(const Made& made, std::vector<Made>& dropped) {
 
 void CodeCache::after_fork_in_child() {
   for (const auto& [key, entry] : made_)
-    if (const Made made = entry.lock(); made && !made->native()) made->cancelled();
+    if (const Made made = entry.lock(); made && !made->settled()) made->cancelled();
   mutex_.unlock();
 }
 

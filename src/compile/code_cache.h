@@ -12,7 +12,7 @@
 namespace rondel::compile {
 
 /// Executables by the code of their programs: all that are in use, and the last `most_kept` that
-/// were asked for or compiled, if they have native code. Thread-safe, also across forks.
+/// were asked for or compiled, if they have their best code. Thread-safe, also across forks.
 class CodeCache : ForkAware {
  public:
   static constexpr std::size_t most_kept = 256;
@@ -20,7 +20,7 @@ class CodeCache : ForkAware {
 
   /// The executable of an equal program, or `make()`.
   Made get(const scalar::Program&, const std::function<Made()>& make);
-  /// Keeps an executable that has native code, though nobody may use it any more.
+  /// Keeps an executable that has its best code, though nobody may use it any more.
   void keep(const Made&);
 
  private:

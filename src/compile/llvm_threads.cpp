@@ -1,5 +1,7 @@
 #include "compile/llvm_threads.h"
 
+#include <rondel/shutdown.h>
+
 #include <cstdlib>
 
 namespace rondel::compile {
@@ -9,8 +11,15 @@ LlvmThreads& LlvmThreads::threads() {
   return *one;
 }
 
-LlvmThreads::LlvmThreads() {
+LlvmThreads::LlvmThreads() { end_before_what_exists_now(); }
+
+void LlvmThreads::end_before_what_exists_now() {
   std::atexit([] { threads().end(); });
+}
+
+bool LlvmThreads::exiting() {
+  const std::lock_guard lock(state_->mutex);
+  return state_->ending;
 }
 
 void LlvmThreads::enter() {
@@ -28,9 +37,6 @@ bool LlvmThreads::try_enter() {
 }
 
 void LlvmThreads::leave() {
-  // Registered after LLVM's global data exists, so that it runs before the data is destroyed.
-  static const int registered = std::atexit([] { threads().end(); });
-  (void)registered;
   const std::lock_guard lock(state_->mutex);
   --state_->inside;
   state_->changed.notify_all();
@@ -64,3 +70,9 @@ void LlvmThreads::end() {
 }
 
 }  // namespace rondel::compile
+
+namespace rondel {
+
+void stop_compiling() { compile::LlvmThreads::threads().end(); }
+
+}  // namespace rondel

@@ -29,6 +29,12 @@ class LlvmThreads : ForkAware {
   }
   /// Called between two LLVM passes; does not return if the process is exiting.
   void pass();
+  /// Exits destroy first what was made last, and LLVM makes some of its global data during its
+  /// first compilations. Called after these: from now on, the exit of the process begins here.
+  static void end_before_what_exists_now();
+  /// What happens at the exit of the process.
+  void end();
+  bool exiting();
 
  private:
   struct State {
@@ -45,7 +51,6 @@ class LlvmThreads : ForkAware {
   void before_fork() override;
   void after_fork_in_parent() override;
   void after_fork_in_child() override { state_ = new State; }
-  void end();
 
   State* state_ = new State;
   ForkRegistration registration_{*this};

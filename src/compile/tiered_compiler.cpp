@@ -5,6 +5,7 @@
 #include "compile/check_mode.h"
 #include "compile/code_cache.h"
 #include "compile/disk_cache.h"
+#include "compile/llvm_threads.h"
 #include "scalar/with_checks.h"
 
 #include <cstdlib>
@@ -35,9 +36,9 @@ SharedCode& SharedCode::of_process(Tier tier) {
 /// Made when the library is loaded: a fork must not find them half made.
 [[maybe_unused]] const SharedCode& made_early = SharedCode::of_process(SharedCode::Tier::quick);
 
-SharedCode::SharedCode(Tier tier, DiskCache& (*disk)())
-    : cache_(std::make_shared<CodeCache>()),
-      background_compiler_(std::make_shared<BackgroundCompiler>(tier, cache_, disk)) {}
+SharedCode::SharedCode(Tier last, DiskCache& (*disk)())
+    : last_(last), cache_(std::make_shared<CodeCache>()),
+      background_compiler_(std::make_shared<BackgroundCompiler>(cache_, disk)) {}
 SharedCode::~SharedCode() = default;
 
 std::shared_ptr<TieredExecutable> SharedCode::get(
@@ -46,23 +47,24 @@ std::shared_ptr<TieredExecutable> SharedCode::get(
 }
 
 void SharedCode::compile_now(const std::shared_ptr<TieredExecutable>& code) {
-  // Not native afterwards: it was cancelled when its last user was gone, just before this one came.
-  while (!code->native()) background_compiler_->compile_now(code);
+  // Not there afterwards: it was cancelled when its last user was gone, just before this one came.
+  while (!code->settled() && !LlvmThreads::threads().exiting())
+    background_compiler_->compile_now(code);
 }
 
 std::shared_ptr<TieredExecutable> SharedCode::tiered(std::shared_ptr<const scalar::Program> p) {
-  auto tiered = std::make_shared<TieredExecutable>(std::move(p));
+  auto tiered = std::make_shared<TieredExecutable>(std::move(p), last_);
   tiered->on_hot = [background = std::weak_ptr(background_compiler_),
-                    self = std::weak_ptr(tiered)] {
-    if (const auto b = background.lock()) b->enqueue(self);
+                    self = std::weak_ptr(tiered)](Tier tier) {
+    if (const auto b = background.lock()) b->enqueue(self, tier);
   };
   tiered->on_large_run = [background = std::weak_ptr(background_compiler_),
-                          self = std::weak_ptr(tiered)](const scalar::Context& run) {
-    if (const auto b = background.lock()) b->compile_now(self, run);
+                          self = std::weak_ptr(tiered)](Tier tier, const scalar::Context& run) {
+    if (const auto b = background.lock()) b->compile_now(self, tier, run);
   };
-  if (background_compiler_->is_on_disk(tiered->program())) {
+  if (last_ == Tier::optimised && background_compiler_->is_on_disk(tiered->program())) {
     tiered->expect_soon();
-    background_compiler_->enqueue(tiered);
+    background_compiler_->enqueue(tiered, last_);
   }
   return tiered;
 }

@@ -14,7 +14,7 @@ class TieredExecutable;
 /// How programs are executed.
 enum class Execution {
   interpreter,  ///< interpreted only
-  tiered,       ///< interpreted at first; hot programs are compiled in the background
+  tiered,       ///< interpreted at first; compiled in the background: quickly, then, if hot, well
   compiled,     ///< compiled at once (programs that cannot be compiled are interpreted)
   quick,        ///< compiled at once without optimisations: for tests of many programs
 };
@@ -23,31 +23,33 @@ enum class Execution {
 /// (compiled at once) or quick; `otherwise` if it is not set.
 Execution execution_from_environment(Execution otherwise);
 
-/// Code that compilers share, of one tier: equal programs have one executable, whose run times are
-/// added up and which is compiled once. Thread-safe.
+/// Code that compilers share: equal programs have one executable, whose run times are added up and
+/// which is compiled once for each tier. Thread-safe.
 class SharedCode {
  public:
   using Tier = codegen::Compiler::Tier;
   /// The code of all sessions of this process. Never destroyed.
   static SharedCode& of_process(Tier);
 
-  /// `disk`: where compiled code is kept for later processes; null: nowhere.
-  explicit SharedCode(Tier, DiskCache& (*disk)() = nullptr);
+  /// `last`: the tier of the best code. `disk`: where optimised code is kept for later processes;
+  /// null: nowhere.
+  explicit SharedCode(Tier last, DiskCache& (*disk)() = nullptr);
   ~SharedCode();
   std::shared_ptr<TieredExecutable> get(const std::shared_ptr<const scalar::Program>&);
-  /// Returns when the program has native code. Throws the compiler's error, or the cancellation of
-  /// the run that this thread prepares.
+  /// Returns when the program has code of the last tier. Throws the compiler's error, or the
+  /// cancellation of the run that this thread prepares.
   void compile_now(const std::shared_ptr<TieredExecutable>&);
 
  private:
   std::shared_ptr<TieredExecutable> tiered(std::shared_ptr<const scalar::Program>);
 
+  const Tier last_;
   std::shared_ptr<CodeCache> cache_;
   std::shared_ptr<BackgroundCompiler> background_compiler_;
 };
 
-/// Makes programs executable: interpreted at first, compiled once they are hot. All tiers give the
-/// same bits. Thread-safe.
+/// Makes programs executable: interpreted at first, compiled once that is worth it. All tiers give
+/// the same bits. Thread-safe.
 class TieredCompiler {
  public:
   /// `checked`: check mode; all programs are made with checks.

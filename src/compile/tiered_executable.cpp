@@ -8,53 +8,84 @@
 namespace rondel::compile {
 namespace {
 
-/// A program is hot if interpreting it has taken this long in total: about as long as compiling it.
-constexpr std::int64_t hot_ns = 2'000'000;
-/// A run of more instructions than this waits for native code, because compiling costs less.
-constexpr double most_interpreted = 1e7;
-/// The same if native code only has to be linked.
-constexpr double most_interpreted_if_soon = 2e4;
+/// Time without a tier's code after which the code is worth compiling.
+constexpr std::int64_t worth_quick_ns = 100'000, worth_best_ns = 2'000'000;
+/// A run of more instructions than this waits for the code, because compiling costs less.
+constexpr double most_interpreted = 1e7, most_quick = 1e9;
+/// The same if the best code only has to be linked.
+constexpr double most_without_linked = 2e4;
 
 }  // namespace
 
-TieredExecutable::TieredExecutable(std::shared_ptr<const scalar::Program> program)
-    : program_(std::move(program)), interpreted_(scalar::interpret(program_)),
-      most_interpreted_(most_interpreted) {}
+TieredExecutable::TieredExecutable(std::shared_ptr<const scalar::Program> program, Tier last)
+    : program_(std::move(program)), last_(last), interpreted_(scalar::interpret(program_)) {}
 
 TieredExecutable::~TieredExecutable() {
-  if (!owned_) return;
-  scalar::Executable* native = owned_.release();  // leaked if the process is exiting
-  LlvmThreads::threads().run_unless_exiting([native] { delete native; });
+  for (Native* native : {&quick_, &best_}) {
+    if (!native->owned) continue;
+    scalar::Executable* code = native->owned.release();  // leaked if the process is exiting
+    LlvmThreads::threads().run_unless_exiting([code] { delete code; });
+  }
 }
 
 scalar::Status TieredExecutable::run(scalar::Context& c, const scalar::View* v,
                                      const std::int64_t* params) const {
-  if (!native() && on_large_run && estimated_work(*program_, v, params) > most_interpreted_ &&
-      !asked_.test_and_set())
-    on_large_run(c);
-  const scalar::Executable* native = native_.load(std::memory_order_acquire);
-  c.interpreted = native == nullptr;
-  if (native != nullptr) return native->run(c, v, params);
+  c.interpreted = false;
+  if (const scalar::Executable* best = best_.code.load(std::memory_order_acquire)) [[likely]]
+    return best->run(c, v, params);
+  wait_if_large(c, v, params);
+  const scalar::Executable& code = code_now();
+  c.interpreted = !code.native();
   const auto begin = std::chrono::steady_clock::now();
-  const scalar::Status status = interpreted_->run(c, v, params);
-  const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - begin;
-  const std::int64_t before = spent_.fetch_add(took.count(), std::memory_order_relaxed);
-  if (before < hot_ns && before + took.count() >= hot_ns && on_hot) on_hot();
+  const scalar::Status status = code.run(c, v, params);
+  count(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
   return status;
 }
 
-void TieredExecutable::expect_soon() { most_interpreted_ = most_interpreted_if_soon; }
+bool TieredExecutable::has(Tier tier) const {
+  return best_.code.load(std::memory_order_acquire) != nullptr ||
+         of(tier).code.load(std::memory_order_acquire) != nullptr;
+}
 
-void TieredExecutable::replace(std::unique_ptr<scalar::Executable> native) {
+const scalar::Executable& TieredExecutable::code_now() const {
+  for (const Native* native : {&best_, &quick_})
+    if (const scalar::Executable* code = native->code.load(std::memory_order_acquire)) return *code;
+  return *interpreted_;
+}
+
+/// Each code is waited for once: if the wait was ended, a later run shall not wait, too.
+void TieredExecutable::wait_if_large(scalar::Context& c, const scalar::View* v,
+                                     const std::int64_t* params) const {
+  const bool may_wait = on_large_run && (!best_.waited_for.test() || !quick_.waited_for.test());
+  if (!may_wait) return;
+  const double work = estimated_work(*program_, v, params);
+  const bool wants_best = work > (soon_ ? most_without_linked : most_quick) && !settled();
+  const bool wants_quick = !soon_ && work > most_interpreted && !has(Tier::quick);
+  if (wants_quick && !of(Tier::quick).waited_for.test_and_set()) on_large_run(Tier::quick, c);
+  if (wants_best && !best_.waited_for.test_and_set()) on_large_run(last_, c);
+}
+
+/// Adds to the time spent without the best code; requests what has become worth it.
+void TieredExecutable::count(std::int64_t ns) const {
+  const std::int64_t before = spent_.fetch_add(ns, std::memory_order_relaxed), now = before + ns;
+  if (!on_hot) return;
+  const auto reached = [&](std::int64_t limit) { return before < limit && now >= limit; };
+  if (reached(worth_quick_ns) && !soon_ && !has(Tier::quick)) on_hot(Tier::quick);
+  if (reached(worth_best_ns) && !settled()) on_hot(last_);
+}
+
+void TieredExecutable::replace(Tier tier, std::unique_ptr<scalar::Executable> code) {
   const std::lock_guard lock(replacing_);
-  if (owned_) return;
-  owned_ = std::move(native);
-  native_.store(owned_.get(), std::memory_order_release);
+  Native& native = tier == last_ ? best_ : quick_;
+  if (native.owned) return;
+  native.owned = std::move(code);
+  native.code.store(native.owned.get(), std::memory_order_release);
 }
 
 void TieredExecutable::cancelled() {
   spent_.store(0, std::memory_order_relaxed);
-  asked_.clear();
+  quick_.waited_for.clear();
+  best_.waited_for.clear();
 }
 
 }  // namespace rondel::compile

@@ -1,4 +1,5 @@
 #pragma once
+#include "codegen/compiler.h"
 #include "scalar/program.h"
 
 #include <atomic>
@@ -9,40 +10,61 @@
 
 namespace rondel::compile {
 
-/// An executable that is interpreted until it is replaced by native code, while it runs.
-/// Thread-safe.
+/// An executable that is interpreted at first, then quick code, then optimised code, which replace
+/// each other while it runs. Thread-safe.
 class TieredExecutable : public scalar::Executable {
  public:
-  explicit TieredExecutable(std::shared_ptr<const scalar::Program>);
+  using Tier = codegen::Compiler::Tier;
+
+  /// `last`: the tier of the best code that it will have.
+  TieredExecutable(std::shared_ptr<const scalar::Program>, Tier last);
   ~TieredExecutable() override;
 
   scalar::Status run(scalar::Context&, const scalar::View*,
                      const std::int64_t* params) const override;
   const scalar::Program& program() const override { return *program_; }
-  bool native() const override { return native_.load(std::memory_order_acquire) != nullptr; }
+  bool native() const override { return has(Tier::quick); }
+  /// Whether it has the best code that it will have.
+  bool settled() const { return has(last_); }
   const std::shared_ptr<const scalar::Program>& shared_program() const { return program_; }
+  Tier last() const { return last_; }
+  /// Whether it has code of this tier or of a better one.
+  bool has(Tier tier) const;
 
-  /// Native code only has to be read and linked: shorter runs wait for it, too. Called before any
-  /// run.
-  void expect_soon();
-  /// Only the first replacement is used, because other threads may be running it.
-  void replace(std::unique_ptr<scalar::Executable> native);
-  /// Compiling was cancelled: requests native code once more when the program is hot again.
+  /// The best code only has to be read and linked: it is not compiled quickly first, and shorter
+  /// runs wait for it. Called before any run.
+  void expect_soon() { soon_ = true; }
+  /// Only the first code of a tier is used, because other threads may be running it.
+  void replace(Tier, std::unique_ptr<scalar::Executable>);
+  /// Compiling was cancelled, or goes on only in the parent of a fork: requests code once more when
+  /// the program is hot again.
   void cancelled();
 
-  std::function<void()> on_hot;  ///< requests native code
-  /// Waits for native code, or until the run must end.
-  std::function<void(const scalar::Context&)> on_large_run;
+  std::function<void(Tier)> on_hot;  ///< requests code of a tier
+  /// Waits for code of a tier, or until the run must end.
+  std::function<void(Tier, const scalar::Context&)> on_large_run;
 
  private:
+  /// Code of one tier.
+  struct Native {
+    std::unique_ptr<scalar::Executable> owned;
+    std::atomic<const scalar::Executable*> code{nullptr};
+    mutable std::atomic_flag waited_for;
+  };
+
+  const Native& of(Tier tier) const { return tier == last_ ? best_ : quick_; }
+  /// The best code that there is now.
+  const scalar::Executable& code_now() const;
+  void wait_if_large(scalar::Context&, const scalar::View*, const std::int64_t* params) const;
+  void count(std::int64_t ns) const;
+
   std::shared_ptr<const scalar::Program> program_;
+  const Tier last_;
+  bool soon_ = false;
   std::unique_ptr<scalar::Executable> interpreted_;
-  double most_interpreted_;
   std::mutex replacing_;
-  std::unique_ptr<scalar::Executable> owned_;
-  std::atomic<const scalar::Executable*> native_{nullptr};
-  mutable std::atomic_flag asked_;
-  mutable std::atomic<std::int64_t> spent_{0};  ///< interpreting, ns
+  Native quick_, best_;
+  mutable std::atomic<std::int64_t> spent_{0};  ///< without the best code, ns
 };
 
 /// Runs the code of an equal program, with the error messages of its own program.

@@ -1,6 +1,7 @@
 #include "compile/tiered_compiler.h"
 
 #include "compile/code_cache.h"
+#include "compile/tiered_executable.h"
 #include "scalar/builder.h"
 #include "scalar/run.h"
 
@@ -84,30 +85,83 @@ TEST(TieredCompiler, what_one_program_has_got_compiled_all_that_do_the_same_have
   EXPECT_FALSE(compiler.make(adding("another", 2))->native());
 }
 
-/// A program that takes LLVM a second or more to compile: one long chain for each element.
-std::shared_ptr<const scalar::Program> long_program() {
+/// Whether the executable has the best code that it will have.
+bool settled(const scalar::Executable& code) {
+  return dynamic_cast<const TieredExecutable&>(code).settled();
+}
+
+/// A program that takes LLVM a second or more to optimise: one long chain for each element.
+std::shared_ptr<const scalar::Program> long_program(int length, double by) {
   scalar::Builder b("long");
   const auto x = b.buffer({"x", DType::f32, scalar::Access::in, {64}});
   const auto y = b.buffer({"y", DType::f32, scalar::Access::out, {64}});
   b.for_each(b.index(0), b.index(64), [&](Ex i) {
     const Ex element = b.load(x, {i});
     Ex sum = element;
-    for (int k = 0; k < 5'000; ++k) sum = (sum + element) / (element * element + sum);
+    const Ex step = b.constant(DType::f32, by);
+    for (int k = 0; k < length; ++k) sum = (sum + element * step) / (element * element + sum);
     b.store(y, {i}, sum);
   });
   return b.finish();
 }
 
+TEST(TieredCompiler, quick_code_comes_before_optimised_code) {
+  SharedCode code(SharedCode::Tier::optimised);
+  const auto program = TieredCompiler(Execution::tiered, code).make(long_program(5'000, 1.0));
+  const std::vector<float> elements(64, 1.0F);
+  const float interpreted = run(*program, elements).y.data_as<float>()[0];
+  for (int waited = 0; waited < 20'000 && !program->native(); ++waited) {
+    run(*program, elements);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  ASSERT_TRUE(program->native());
+  EXPECT_FALSE(settled(*program)) << "LLVM needs a second or more for the optimised code";
+  EXPECT_EQ(run(*program, elements).y.data_as<float>()[0], interpreted);
+}
+
+TEST(TieredExecutable, each_tier_replaces_the_one_before) {
+  using Tier = TieredExecutable::Tier;
+  TieredExecutable code(adding("p", 1), Tier::optimised);
+  std::vector<Tier> wanted;
+  code.on_hot = [&](Tier t) { wanted.push_back(t); };
+  const auto run_until_wanted = [&](std::size_t count) {
+    while (wanted.size() < count) run(code);
+  };
+  run_until_wanted(1);
+  EXPECT_EQ(wanted.back(), Tier::quick);
+  EXPECT_TRUE(!code.native() && !code.settled());
+  code.replace(Tier::quick, scalar::interpret(adding("p", 2)));
+  EXPECT_TRUE(code.native() && !code.settled());
+  EXPECT_EQ(run(code).y.data_as<float>()[0], 2);
+  run_until_wanted(2);
+  EXPECT_EQ(wanted.back(), Tier::optimised);
+  code.replace(Tier::optimised, scalar::interpret(adding("p", 3)));
+  EXPECT_TRUE(code.native() && code.settled());
+  EXPECT_EQ(run(code).y.data_as<float>()[0], 3);
+  code.replace(Tier::quick, scalar::interpret(adding("p", 4)));
+  EXPECT_EQ(run(code).y.data_as<float>()[0], 3) << "quick code that comes late is not used";
+}
+
+TEST(TieredExecutable, a_program_that_was_cancelled_is_wanted_again) {
+  using Tier = TieredExecutable::Tier;
+  TieredExecutable code(adding("p", 1), Tier::optimised);
+  std::size_t wanted = 0;
+  code.on_hot = [&](Tier t) { wanted += t == Tier::optimised; };
+  while (wanted < 1) run(code);
+  code.cancelled();
+  while (wanted < 2) run(code);
+}
+
 TEST(TieredCompiler, one_that_goes_does_not_wait_for_what_is_being_compiled) {
   auto code = std::make_unique<SharedCode>(SharedCode::Tier::optimised);
-  const auto program = TieredCompiler(Execution::tiered, *code).make(long_program());
+  const auto program = TieredCompiler(Execution::tiered, *code).make(long_program(5'000, 1.0));
   const std::vector<float> elements(64, 1.0F);
   // Until it is hot, and no longer: a sanitizer slows the interpreter, but not LLVM.
   const auto first = std::chrono::steady_clock::now();
   do run(*program, elements);
   while (std::chrono::steady_clock::now() - first < std::chrono::milliseconds(20));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  ASSERT_FALSE(program->native());
+  ASSERT_FALSE(settled(*program));
   const auto begin = std::chrono::steady_clock::now();
   code.reset();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(100));
@@ -137,6 +191,36 @@ TEST(TieredCompiler, what_is_kept_of_programs_that_nobody_has_is_bounded) {
   EXPECT_TRUE(first.expired());
 }
 
+/// The optimised code of this program is being made, after its quick code.
+std::shared_ptr<const scalar::Executable> half_compiled(SharedCode& code, double by) {
+  auto program = TieredCompiler(Execution::tiered, code).make(long_program(5'000, by));
+  const std::vector<float> elements(64, 1.0F);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!program->native() && std::chrono::steady_clock::now() < end) run(*program, elements);
+  for (int k = 0; k < 100; ++k) run(*program, elements);
+  EXPECT_TRUE(program->native() && !settled(*program));
+  return program;
+}
+
+TEST(TieredCompiler, quick_code_alone_is_not_kept) {
+  SharedCode code(SharedCode::Tier::optimised);
+  const std::weak_ptr<const scalar::Executable> gone = half_compiled(code, 1.0);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (!gone.expired() && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(gone.expired()) << "its optimised code is still being made for nobody";
+}
+
+TEST(TieredCompiler, quick_code_does_not_wait_for_optimised_code_of_others) {
+  SharedCode code(SharedCode::Tier::optimised);
+  const auto one = half_compiled(code, 1.0), two = half_compiled(code, 2.0);
+  const auto small = TieredCompiler(Execution::tiered, code).make(adding("small", 1));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!small->native() && std::chrono::steady_clock::now() < end) run(*small);
+  EXPECT_TRUE(small->native());
+  EXPECT_FALSE(settled(*two)) << "of optimised code only one is made at a time";
+}
+
 TEST(TieredCompiler, what_was_interpreted_only_is_not_kept) {
   SharedCode code(SharedCode::Tier::optimised);
   const std::weak_ptr<const scalar::Executable> made =
@@ -145,7 +229,7 @@ TEST(TieredCompiler, what_was_interpreted_only_is_not_kept) {
 }
 
 /// A program that takes long to compile: y[0] is x[0] after `trips` times `length` different steps.
-std::shared_ptr<const scalar::Program> long_program(int length) {
+std::shared_ptr<const scalar::Program> long_loop(int length) {
   scalar::Builder b("long");
   const auto x = b.buffer({"x", DType::f64, scalar::Access::in, {1}});
   const auto y = b.buffer({"y", DType::f64, scalar::Access::out, {1}});
@@ -175,7 +259,7 @@ TEST(TieredCompiler, a_large_run_waits_for_what_is_being_compiled_already) {
   const std::size_t before = compiling_threads();
   SharedCode shared(SharedCode::Tier::optimised);
   TieredCompiler compiler(Execution::tiered, shared);
-  const auto code = compiler.make(long_program(3000));
+  const auto code = compiler.make(long_loop(3000));
   const auto run_for = [&](std::int64_t trips) {
     const Tensor x = Tensor::from<double>({1}, {1.0}), y = Tensor::zeros(DType::f64, {1});
     scalar::Context context;

@@ -7,6 +7,18 @@ failed: list[str] = []
 unsupported: dict[str, str] = {}  # test -> the op (or feature) that is missing
 
 
+def counts():
+    """What was counted so far, in types that a worker of pytest-xdist can send."""
+    return {"passed": passed, "failed": failed, "unsupported": unsupported}
+
+
+def add(counted):
+    """Adds the counts of a worker."""
+    passed.extend(counted["passed"])
+    failed.extend(counted["failed"])
+    unsupported.update(counted["unsupported"])
+
+
 def summary(width: int = 100) -> list[str]:
     """The lines of the summary, most frequent op first; empty if the suite did not run."""
     if not (passed or failed or unsupported):

@@ -1,4 +1,4 @@
-"""Shared set-up of the tests in this folder: the summaries at the end of a run."""
+"""Shared set-up of the tests in this folder: the summaries at the end of a run, also of one with several workers (pytest-xdist)."""
 
 import os
 import signal
@@ -15,13 +15,28 @@ os.environ.setdefault("RONDEL_VERIFY", "1")  # graphs are verified after every p
 os.environ.setdefault("RONDEL_CACHE_DIR", "off")  # what is tested is compiled; tests of the cache have folders of their own
 
 
+REPORTS = {"onnx backend suite": backend_report, "export": export_report, "native loops": native_report}
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", "onnx_coverage: set by onnx's own test runner")
 
 
+def pytest_sessionfinish(session):
+    """A worker sends its counts to the process that prints the summaries."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["reports"] = {title: report.counts() for title, report in REPORTS.items()}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error):
+    for title, counted in getattr(node, "workeroutput", {}).get("reports", {}).items():  # a worker that crashed sends none
+        REPORTS[title].add(counted)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter):
-    for title, report in {"onnx backend suite": backend_report, "export": export_report, "native loops": native_report}.items():
+    for title, report in REPORTS.items():
         lines = report.summary()
         if lines:
             terminalreporter.section(title)

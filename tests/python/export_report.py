@@ -4,11 +4,22 @@ from collections import Counter
 
 same = Counter()  # set of export options ("way") -> number of models
 refused = {}  # way -> Counter of ops
-onnxruntime = Counter()
 
 
 def refuse(way, op):
     refused.setdefault(way, Counter())[op] += 1
+
+
+def counts():
+    """What was counted so far, in types that a worker of pytest-xdist can send."""
+    return {"same": dict(same), "refused": {way: dict(ops) for way, ops in refused.items()}}
+
+
+def add(counted):
+    """Adds the counts of a worker."""
+    same.update(counted["same"])
+    for way, ops in counted["refused"].items():
+        refused.setdefault(way, Counter()).update(ops)
 
 
 def summary():
@@ -17,6 +28,4 @@ def summary():
         ops = refused.get(way, Counter())
         lines.append(f"{way}: {same[way]} models of the suite give the same, {sum(ops.values())} are refused")
         lines += [f"  {op}: {count}" for op, count in ops.most_common()]
-    if onnxruntime:
-        lines.append("in ONNX Runtime: " + ", ".join(f"{what} {n}" for what, n in sorted(onnxruntime.items())))
     return lines

@@ -27,6 +27,19 @@ def in_general(execution):
     return words.split("; ")[0].split(": ")[-1]
 
 
+def counts():
+    """What was counted so far, in types that a worker of pytest-xdist can send."""
+    return {"native": dict(native), "total": dict(total), "reasons": {models: dict(of) for models, of in reasons.items()}}
+
+
+def add(counted):
+    """Adds the counts of a worker."""
+    native.update(counted["native"])
+    total.update(counted["total"])
+    for models, of in counted["reasons"].items():
+        reasons.setdefault(models, Counter()).update(of)
+
+
 def summary():
     lines = []
     for models in total:

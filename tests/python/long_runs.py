@@ -1,5 +1,7 @@
-"""Long runs of every kind of work, for tests and benchmarks of deadlines."""
+"""Long runs of every kind of work, for tests and benchmarks of deadlines, and how much longer a busy machine takes."""
 
+import os
+import threading
 import time
 
 import numpy as np
@@ -123,3 +125,21 @@ def overrun(session, feeds, deadline=0.05):
     except rondel.DeadlineExceeded:
         return time.perf_counter() - begin - deadline
     raise AssertionError(f"the run ended before its deadline of {deadline} s")
+
+
+def slowdown(seconds=0.1):
+    """How many times as long as alone a thread on each core takes now to compute for `seconds`: 1 if nobody else wants the cores."""
+    x, found = f32(1 << 16), []
+
+    def compute():
+        begin, own = time.perf_counter(), time.thread_time()
+        while time.thread_time() - own < seconds:
+            np.sin(x)
+        found.append((time.perf_counter() - begin) / (time.thread_time() - own))
+
+    threads = [threading.Thread(target=compute) for _ in os.sched_getaffinity(0)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return max(found)

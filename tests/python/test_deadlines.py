@@ -1,7 +1,8 @@
 """Every run ends soon after its deadline, its terminate flag or Ctrl-C, whatever it computes.
 
 Each case is a run that would take seconds. loops.md promises a millisecond; the tests assert a looser
-bound, because test machines are shared. `bench/stops.py` measures.
+bound. Test machines are shared: where a bound is missed, it is multiplied by how many times as long any computation
+takes at that time. `bench/stops.py` measures.
 """
 
 import contextlib
@@ -17,7 +18,7 @@ import numpy as np
 import pytest
 
 import rondel
-from long_runs import CASES, HEAD, f32, overrun, session_of
+from long_runs import CASES, HEAD, f32, overrun, session_of, slowdown
 
 SANITIZED = os.environ.get("RONDEL_SANITIZED", "")
 SLOWER = {"address": 10, "thread": 50}.get(SANITIZED, 1)
@@ -25,9 +26,19 @@ SLOWER = {"address": 10, "thread": 50}.get(SANITIZED, 1)
 convolution ended 36 ms after its deadline under that of addresses, a TopK 380 ms under that of threads. 1 in all
 other runs."""
 BOUND = 0.25 * SLOWER
-"""Of one run: others may have the processor."""
+"""Seconds, of one run."""
 USUAL = 0.01 * SLOWER
-"""Of the median of some."""
+"""Seconds, of the median of some."""
+
+
+def within(bound, measure):
+    """Whether a measurement in seconds is below the bound, of three; what other processes take of the cores does not count."""
+    for _ in range(3):
+        seconds = measure()
+        if seconds < bound or seconds < bound * slowdown():
+            return True
+        print(f"{seconds * 1e3:.1f} ms")
+    return False
 
 
 @pytest.mark.parametrize("jit", ["1", "0"], ids=["native", "interpreted"])
@@ -36,12 +47,7 @@ def test_a_deadline_ends_it(case, jit, monkeypatch):
     monkeypatch.setenv("RONDEL_JIT", jit)
     graph, feeds = CASES[case]
     session, given = session_of(graph), feeds()
-    for _ in range(3):  # other processes may delay some of the measurements
-        usual = statistics.median(overrun(session, given) for _ in range(5))
-        if usual < USUAL:
-            break
-    print(f"{case} ({'native' if jit == '1' else 'interpreted'}): {usual * 1e3:.1f} ms over")
-    assert usual < USUAL
+    assert within(USUAL, lambda: statistics.median(overrun(session, given) for _ in range(5)))
 
 
 @pytest.mark.parametrize("jit", ["2", "1", "0"], ids=["compiled", "tiered", "interpreted"])
@@ -69,7 +75,10 @@ def test_a_deadline_ends_a_first_run_at_any_moment(jit, monkeypatch):
         except AssertionError:  # this run ended before its deadline
             pass
     print(f"first run {whole * 1e3:.1f} ms, over by {[round(1e3 * x, 1) for x in sorted(late)[-5:]]} ms")
-    assert len(late) > 5 and statistics.median(late) < USUAL and max(late) < BOUND
+    assert len(late) > 5
+    if statistics.median(late) >= USUAL or max(late) >= BOUND:
+        factor = slowdown()
+        assert statistics.median(late) < USUAL * factor and max(late) < BOUND * factor
 
 
 ENDLESS = """g (float x) => (float y) { t = Constant <value_int = 1> () go = Cast <to = 9> (t)
@@ -92,7 +101,7 @@ def test_short_deadlines_do_not_keep_a_session_from_getting_ready():
     session.run(None, {"v0": f32(3)})
     options.deadline = 20 * (time.perf_counter() - begin)
     fresh = session_of(f"g (float[n] v0) => (float[n] v2000) {{ {body} }}")
-    for _ in range(10):
+    for _ in range(100):  # each goes on with the preparation; on a busy machine one takes more than its usual time
         with contextlib.suppress(rondel.DeadlineExceeded):
             fresh.run(None, {"v0": f32(3)}, options)
             break
@@ -103,20 +112,21 @@ def test_short_deadlines_do_not_keep_a_session_from_getting_ready():
 @pytest.mark.parametrize("graph, feeds", [(ENDLESS, {"x": np.float32(1)}),
                                           (PRODUCT, {"a": f32(6000, 6000), "b": f32(6000, 6000)})])
 def test_the_terminate_flag_ends_it(graph, feeds):
-    session, options = session_of(graph), rondel.RunOptions()
-    set_at = []
+    session = session_of(graph)
 
-    def end():
-        set_at.append(time.perf_counter())
-        options.terminate = True
+    def seconds_after_the_flag():
+        options, set_at = rondel.RunOptions(), []
 
-    timer = threading.Timer(0.1, end)
-    timer.start()
-    with pytest.raises(rondel.Cancelled):
-        session.run(None, feeds, options)
-    over = time.perf_counter() - set_at[0]
-    print(f"{over * 1e3:.1f} ms after the flag")
-    assert over < BOUND
+        def end():
+            set_at.append(time.perf_counter())
+            options.terminate = True
+
+        threading.Timer(0.1, end).start()
+        with pytest.raises(rondel.Cancelled):
+            session.run(None, feeds, options)
+        return time.perf_counter() - set_at[0]
+
+    assert within(BOUND, seconds_after_the_flag)
 
 
 def run_python(code, **environment):
@@ -152,8 +162,8 @@ INTERRUPTED = f"""
 def test_ctrl_c_ends_a_run_of_the_main_thread():
     out = run_python(INTERRUPTED + """
     for delay in 0.2, 0.005, 0.1:   # before the first look at the pipe, too
-        later(delay)
         try:
+            later(delay)  # a busy machine may send it before the run
             run()
         except KeyboardInterrupt:
             print(time.perf_counter() - sent[-1])
@@ -164,7 +174,7 @@ def test_ctrl_c_ends_a_run_of_the_main_thread():
         print("done")
     """).split()
     assert out[-1] == "done" and len(out) == 4, out
-    assert all(float(seconds) < BOUND for seconds in out[:3]), out
+    assert max(map(float, out[:3])) < BOUND or max(map(float, out[:3])) < BOUND * slowdown(), out
 
 
 def test_a_handler_of_the_callers_own_is_called_after_the_run():
@@ -173,7 +183,7 @@ def test_a_handler_of_the_callers_own_is_called_after_the_run():
     signal.signal(signal.SIGINT, lambda *_: called.append(1))
     later(0.05)
     try:
-        run(0.3)
+        run(1.0)
     except rondel.DeadlineExceeded:
         print(called)
     """)
@@ -186,7 +196,7 @@ def test_other_signals_end_nothing():
     signal.signal(signal.SIGUSR1, lambda *_: called.append(1))
     later(0.05, signal.SIGUSR1)
     try:
-        run(0.3)
+        run(1.0)
     except rondel.DeadlineExceeded:
         print(called)
     """)
@@ -227,7 +237,8 @@ def test_a_child_of_fork_honours_deadlines():
     in_child(lambda: in_child(honoured))
     honoured()          # and the parent's goes on
     """).split()
-    assert len(out) == 4 and all(float(seconds) < BOUND for seconds in out), out
+    assert len(out) == 4, out
+    assert max(map(float, out)) < BOUND or max(map(float, out)) < BOUND * slowdown(), out
 
 
 # "ThreadSanitizer: dup thread with used id": it supports no new threads after a fork of a process with threads.
@@ -262,4 +273,4 @@ def test_the_result_of_a_run_past_its_deadline_is_not_returned():
     """The last step may end after the deadline: the copy of a large result is part of the run."""
     session = session_of("g (float[n] x) => (float[n] y) { y = Identity (x) }")
     x = f32(1 << 29)
-    assert overrun(session, {"x": x}, 0.02) < BOUND
+    assert within(BOUND, lambda: overrun(session, {"x": x}, 0.02))

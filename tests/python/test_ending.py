@@ -6,6 +6,7 @@ import textwrap
 import time
 
 import pytest
+from long_runs import slowdown
 
 PREPARED = """
 import threading, time
@@ -73,12 +74,12 @@ def test_a_process_may_end_while_code_is_compiled():
 
 
 def test_a_session_that_ends_does_not_wait_for_its_code():
-    process("""
+    process(f"""
     session = begin_compiling()
     begin = time.perf_counter()
     del session
     took = time.perf_counter() - begin
-    assert took < 0.15, took
+    assert took < {0.15 * slowdown()}, took
     again = begin_compiling()  # what was left undone is in nobody's way
     """)
 

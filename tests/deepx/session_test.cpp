@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <map>
@@ -98,7 +99,8 @@ TEST(DeepxSession, FilesAreThoseOfTheProgramAround) {
 TEST(DeepxSession, AnExportedProgramRuns) {
   deepx::Session session;
   session.set("t", Tensor::from<float>({2}, {1, 2}));
-  const auto path = std::filesystem::temp_directory_path() / "rondel_deepx_session_test.onnx";
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("rondel_deepx_session_test_" + std::to_string(::getpid()) + ".onnx");
   session.export_program("newtensor@float32 [2]->u\nmul_scalar t 3->u", path);
   const rondel::Session model(path);
   std::filesystem::remove(path);

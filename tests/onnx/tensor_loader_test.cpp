@@ -3,6 +3,7 @@
 #include "models.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -127,7 +128,8 @@ TEST(TensorLoader, SparseTensorsBecomeDense) {
 class ExternalData : public ::testing::Test {
  protected:
   void SetUp() override {
-    base_ = std::filesystem::path(::testing::TempDir()) / "rondel_external";
+    base_ = std::filesystem::path(::testing::TempDir()) /
+            ("rondel_external_" + std::to_string(::getpid()));
     std::filesystem::remove_all(base_);
     std::filesystem::create_directories(base_ / "model" / "sub");
     for (const char* file : {"secret.bin", "model/data.bin", "model/sub/data.bin"}) {

@@ -130,7 +130,7 @@ def test_the_terminate_flag_ends_it(graph, feeds):
 
 
 def run_python(code, **environment):
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60,
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=300,
                           env=os.environ | environment)
     assert done.returncode == 0, done.stdout + done.stderr
     print(done.stdout.strip())
@@ -216,7 +216,7 @@ FORKED = f"""
     def in_child(work):
         pid = os.fork()
         if pid == 0:
-            signal.alarm(20)
+            signal.alarm(120)
             work()
             sys.stdout.flush()
             os._exit(0)

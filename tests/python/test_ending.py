@@ -45,7 +45,7 @@ def in_threads(act):
 def process(code):
     """Runs the code in a process; returns the seconds it took. Any output is an error."""
     begin = time.monotonic()
-    done = subprocess.run([sys.executable, "-c", PREPARED + textwrap.dedent(code)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", PREPARED + textwrap.dedent(code)], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout + done.stderr) == (0, ""), (done.returncode, done.stdout + done.stderr)
     return time.monotonic() - begin
 
@@ -64,7 +64,7 @@ def process(code):
 def test_a_process_may_end_while_daemon_threads_are_at_work(act):
     for _ in range(4):
         seconds = process(f"session = rondel.InferenceSession(FOREVER)\n{act}\nin_threads(act)")
-        assert seconds < 20
+        assert seconds < 20 or seconds < 20 * slowdown()
 
 
 def test_a_process_may_end_while_code_is_compiled():
@@ -94,6 +94,25 @@ def test_a_process_may_fork_while_the_code_of_a_session_that_ended_is_compiled()
         begin_compiling()
         os._exit(0)
     assert os.waitpid(pid, 0)[1] == 0
+    """)
+
+
+def test_a_process_may_fork_while_another_thread_makes_the_first_session():
+    process("""
+    import os, signal
+    first = threading.Thread(target=lambda: rondel.InferenceSession(FOREVER))
+    first.start()
+    children = []
+    while first.is_alive() and len(children) < 50:
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(120)
+            rondel.InferenceSession(FOREVER)
+            os._exit(0)
+        children.append(pid)
+        time.sleep(0.001)
+    first.join()
+    assert all(os.waitpid(pid, 0)[1] == 0 for pid in children)
     """)
 
 

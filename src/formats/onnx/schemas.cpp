@@ -1,6 +1,44 @@
 #include "formats/onnx/schemas.h"
 
+#include "base/fork.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
 namespace rondel::onnx {
+namespace {
+
+/// Makes onnx's registry of schemas, which takes some time, at the first use. A fork waits until it
+/// is made: a child of a fork in between would wait forever for the thread that made it.
+class Registry final : ForkAware {
+ public:
+  static Registry& instance() {
+    static auto* one = new Registry;  // never destroyed: a process may fork while it exits
+    return *one;
+  }
+  void make() {
+    if (made_.load(std::memory_order_acquire)) return;
+    const std::lock_guard lock(*mutex_);
+    if (made_.load(std::memory_order_relaxed)) return;
+    (void)pb::OpSchemaRegistry::Schema("Identity", 1, "");
+    made_.store(true, std::memory_order_release);
+  }
+
+ private:
+  void before_fork() override { mutex_->lock(); }
+  void after_fork_in_parent() override { mutex_->unlock(); }
+  void after_fork_in_child() override {
+    (void)mutex_.release();  // NOLINT: leaked, because it is locked
+    mutex_ = std::make_unique<std::mutex>();
+  }
+
+  std::atomic<bool> made_ = false;
+  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  ForkRegistration registration_{*this};
+};
+
+}  // namespace
 
 std::string normal_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
@@ -34,6 +72,7 @@ const pb::OpSchema* find_schema(const std::string& op, std::int64_t version,
                                 const std::string& domain) {
   const int newest = newest_version(domain);
   if (newest == 0 || version < 1 || version > newest) return nullptr;
+  Registry::instance().make();
   return pb::OpSchemaRegistry::Schema(op, static_cast<int>(version), domain);
 }
 

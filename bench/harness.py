@@ -1,10 +1,11 @@
 """Workloads and their measurement: the engines take turns in one process; times are medians.
 
-The peak memory of each engine is measured in a separate process (see `peak_memory`).
+The measuring itself is that of `rondel bench`. The peak memory of each engine is measured in a separate process (see `peak_memory`).
 """
 
 import ctypes
 import functools
+import importlib.util
 import json
 import os
 import subprocess
@@ -22,6 +23,24 @@ BENCH = Path(__file__).resolve().parent
 ONE_THREAD_XLA = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 PEERS = ("rondel", "onnxruntime", "jax", "by hand")
 LIBRARY = BENCH.parent / "build" / "bench" / "by_hand.so"
+
+
+def _measuring():
+    """rondel/benchmarking.py, without importing rondel: a process that measures another engine does not hold it."""
+    path = BENCH.parent / "python" / "rondel" / "benchmarking.py"
+    spec = importlib.util.spec_from_file_location("benchmarking", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+measuring = _measuring()
+disagreement, measure_in_turns, seconds_per_call, warm_up = (
+    measuring.disagreement,
+    measuring.measure_in_turns,
+    measuring.seconds_per_call,
+    measuring.warm_up,
+)
 
 
 @dataclass
@@ -64,10 +83,7 @@ class Measurement:
 
 def session(engine, model):
     """A session on one thread; `engine` is the name of a module with onnxruntime's interface."""
-    module = __import__(engine)
-    options = module.SessionOptions()
-    options.intra_op_num_threads = 1
-    return module.InferenceSession(model, options)
+    return measuring.make_session(engine, model, 1, {})
 
 
 def prepare(engine, workload):
@@ -103,14 +119,10 @@ def prepare(engine, workload):
 def measure(workload, engines, rounds, report=lambda done: None):
     """A Measurement for each engine; the engines take turns, each round in another order."""
     prepared = {engine: prepare(engine, workload) for engine in engines}
-    for call, _, _ in prepared.values():
+    calls = {engine: call for engine, (call, _, _) in prepared.items()}
+    for call in calls.values():
         warm_up(call)
-    seconds = {engine: [] for engine in engines}
-    for done in range(rounds):
-        shift = done % len(engines)
-        for engine in engines[shift:] + engines[:shift]:
-            seconds[engine].append(seconds_per_call(prepared[engine][0]))
-        report(done + 1)
+    seconds = measure_in_turns(calls, rounds, report)
     return {
         engine: Measurement(
             trip_ns=median(seconds[engine]) / workload.trips * 1e9,
@@ -145,48 +157,13 @@ def library_by_hand():
     return ctypes.CDLL(str(LIBRARY))
 
 
-def seconds_per_call(call, at_least=0.02):
-    """The time of one call, averaged over calls that take this many seconds together.
-
-    The first call finds the caches full of another engine's data.
-    """
-    begin = time.perf_counter()
-    calls = elapsed = 0
-    while elapsed < at_least:
-        call()
-        calls += 1
-        elapsed = time.perf_counter() - begin
-    return elapsed / calls
-
-
-def warm_up(call, seconds=1.0):
-    """Calls for at least this many seconds: an engine may compile better code in the background."""
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        call()
-
-
-def disagreement(got, reference):
-    """The largest |got - reference| / (1 + |reference|) of all outputs; infinite for other shapes."""
-    worst = 0.0
-    for g, r in zip(got, reference, strict=True):
-        g, r = np.asarray(g), np.asarray(r)
-        if g.shape != r.shape:
-            return float("inf")
-        if g.size:
-            g, r = g.astype(np.float64), r.astype(np.float64)
-            difference = np.where(g == r, 0.0, np.abs(g - r) / (1 + np.abs(r)))
-            worst = max(worst, float(np.nan_to_num(difference, nan=np.inf).max()))
-    return worst
-
-
 def peak_memory(engine, name):
-    """MiB that loading and running a workload adds to a fresh process; None without /proc.
+    """MiB that loading and running a workload adds to a fresh process; None where the system does not tell.
 
     The process imports the engine and builds the workload, resets the kernel's high-water mark,
     loads, runs twice, and prints the new high-water mark minus the memory in use before.
     """
-    if engine in ("jax", "by hand") or not Path("/proc/self/clear_refs").exists():
+    if engine in ("jax", "by hand"):
         return None
     answer = subprocess.run(
         [sys.executable, __file__, engine, name], capture_output=True, text=True, check=False
@@ -196,24 +173,16 @@ def peak_memory(engine, name):
     return json.loads(answer.stdout.splitlines()[-1])["mib"]
 
 
-def status_kib(key):
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(key + ":"):
-            return int(line.split()[1])
-    raise RuntimeError(f"/proc/self/status has no {key}")
-
-
 def _measure_own_memory(engine, name):
     from workloads import load
 
     workload = load(name)
     __import__(engine)
-    Path("/proc/self/clear_refs").write_text("5")  # resets VmHWM, see proc(5)
-    before = status_kib("VmRSS")
-    loaded = session(engine, workload.model)
-    for _ in range(2):
-        workload.run(loaded)
-    print(json.dumps({"mib": (status_kib("VmHWM") - before) / 1024}))
+    with measuring.peak_memory() as peak:
+        loaded = session(engine, workload.model)
+        for _ in range(2):
+            workload.run(loaded)
+    print(json.dumps({"mib": None if peak["bytes"] is None else peak["bytes"] / 2**20}))
 
 
 if __name__ == "__main__":

@@ -13,12 +13,10 @@ import argparse
 import importlib.util
 import json
 import os
-import platform
 import sys
-import time
 from pathlib import Path
 
-from harness import BENCH, PEERS, disagreement, measure, peak_memory
+from harness import BENCH, PEERS, disagreement, measure, measuring, peak_memory
 from workloads import NAMES, load
 
 RESULTS = BENCH.parent / "build" / "bench" / "latest.json"
@@ -28,7 +26,7 @@ engines take turns in one process, one thread each. ratio: ONNX Runtime's time d
 limit: Rondel's time as a part of the limit in bench/README.md. by hand: bench/by_hand.cpp, compiled
 with -O3. load: making the session and its first run, minus a second run. peak: the memory that
 loading and running add, at most, to a fresh process with only that engine.
-{machine}, {cores} cores, {date}."""
+{processor}, {cores} cores, {date}."""
 
 
 def main(arguments=None):
@@ -48,7 +46,7 @@ def main(arguments=None):
             say(f"{name}: {type(failure).__name__}: {failure}\n")
     say("")
     print("\n".join(table(rows)))
-    where = describe_machine()
+    where = measuring.describe_machine()
     print(FOOT.format(rounds=rounds, **where))
     write(rows, where | {"rounds": rounds})
     for row in rows:
@@ -147,17 +145,6 @@ def table(rows):
         ]
         lines.append("  ".join(parts).rstrip())
     return [lines[0], "  ".join("-" * w for w in widths)] + lines[1:]
-
-
-def describe_machine():
-    model = platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text().splitlines():
-            if line.startswith("model name"):
-                model = line.split(":", 1)[1].strip()
-                break
-    return {"machine": model, "cores": os.cpu_count(), "date": time.strftime("%Y-%m-%d %H:%M")}
 
 
 def write(rows, where):

@@ -1,5 +1,6 @@
 """Inputs from the command line."""
 
+import argparse
 import contextlib
 import json
 import pathlib
@@ -29,9 +30,57 @@ def add_input_option(parser, more=""):
     )
 
 
+def extents_option(parser):
+    parser.add_argument(
+        "--extent",
+        type=_extent,
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="an extent that the model leaves open, for inputs that are not given; N alone: all others (1)",
+    )
+
+
+def _extent(text):
+    name, equals, number = text.rpartition("=")
+    if not number.isdigit() or int(number) >= 2**63 or (equals and not name):
+        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=N or N, where N is 0 or more")
+    return name, int(number)
+
+
+def filled_feeds(session, texts, seed, extents):
+    """The same as `read_feeds`, with random values for the inputs that are not given. `extents`: (name or '', extent); an extent that is not
+    named there is what the given inputs have, or else that of '', or 1."""
+    rng = np.random.default_rng(seed)
+    feeds = _given_feeds(session, texts, rng)
+    ports = session.get_inputs()
+    named = {name for port in ports for name in port.shape or [] if isinstance(name, str)}
+    for name, _ in extents:
+        if name and name not in named:
+            known = ", ".join(sorted(named)) or "none"
+            raise UsageError(f"--extent {name}: the inputs have no extent of this name; the names are: {known}")
+    sizes = {}
+    for port in ports:
+        given = np.shape(feeds[port.name]) if port.name in feeds else ()
+        sizes.update((e, n) for e, n in zip(port.shape or [], given) if isinstance(e, str))
+    sizes.update(extents)
+    for port in ports:
+        if port.name in feeds or not port.type.startswith("tensor("):
+            continue
+        shape = [e if isinstance(e, int) else sizes.get(e, sizes.get("", 1)) for e in port.shape or []]
+        feeds[port.name] = random_tensor(f"{element_name(port.type)}[{','.join(map(str, shape))}]", rng)
+    _require_all(session, feeds)
+    return feeds
+
+
 def read_feeds(session, texts, seed):
     """Feeds of a session's inputs from the command line's NAME=WHAT."""
-    rng = np.random.default_rng(seed)
+    feeds = _given_feeds(session, texts, np.random.default_rng(seed))
+    _require_all(session, feeds)
+    return feeds
+
+
+def _given_feeds(session, texts, rng):
     ports = {port.name: port for port in session.get_inputs()}
     feeds = {}
     for text in texts:
@@ -46,7 +95,6 @@ def read_feeds(session, texts, seed):
             feeds[name] = literal_tensor(ports.get(name), name, what)
         else:
             feeds.update(read_file(name, what))
-    _require_all(session, feeds)
     return feeds
 
 

@@ -11,7 +11,7 @@ import warnings
 
 import rondel
 
-from . import cache, check, completion, convert, deepx, grad, inspect, mdf, run
+from . import bench, cache, check, completion, convert, deepx, grad, inspect, mdf, run
 from .exit_codes import exit_code
 from .table import coloured
 
@@ -25,6 +25,7 @@ def make_parser():
         "  rondel check model.onnx                     will it run?\n"
         "  rondel inspect model.onnx                   what is in it, and what do its loops carry?\n"
         "  rondel run model.onnx -i x=random:f32[2,3]  run it and show the outputs\n"
+        "  rondel bench model.onnx                     how fast is it, beside ONNX Runtime?\n"
         "  rondel convert model.onnx -o clean.onnx     write it as standard ONNX for other runtimes\n"
         "  rondel grad model.onnx --wrt W -o grad.onnx  write it with its gradient by W\n"
         "  rondel deepx program.deepx                  run a program of deepx instructions\n"
@@ -33,7 +34,7 @@ def make_parser():
     )
     parser.add_argument("--version", action="version", version=f"rondel {rondel.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (run, inspect, check, convert, grad, deepx, mdf, cache, completion):
+    for module in (run, inspect, check, bench, convert, grad, deepx, mdf, cache, completion):
         module.add_to(commands)
     return parser
 

@@ -41,6 +41,13 @@ class Progress:
         full = _WIDTH * min(done, self._total) // self._total
         return f"{self._title} [{'=' * full}{' ' * (_WIDTH - full)}] {done}/{self._total}"
 
+    def clear(self):
+        """Removes the bar, if one is drawn."""
+        if self._drawn:
+            self._out.write("\r\x1b[K")
+            self._out.flush()
+            self._drawn = False
+
     def end(self, note):
         """Prints a final line with the note and the time taken, on a terminal or not."""
         if not self._shown:

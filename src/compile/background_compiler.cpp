@@ -153,7 +153,6 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
       LlvmThreads::threads().pass();
       return !ending_.load(std::memory_order_relaxed) && program.use_count() > 1;
     };
-    warm_up(tier);
     std::exception_ptr wrong;
     LlvmThreads::threads().run([&] {
       try {
@@ -167,11 +166,11 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
   }
 
   /// LLVM makes global data when it first compiles for a tier; what is compiled first is tiny, so
-  /// that an exit hardly ever comes while that happens.
+  /// that an exit hardly ever comes while that happens. Called inside LlvmThreads.
   static void warm_up(Tier tier) {
     static std::atomic<bool> warm[2];
     if (warm[static_cast<int>(tier)].exchange(true)) return;
-    LlvmThreads::threads().run([&] { compiler().warm_up(tier); });
+    compiler().warm_up(tier);
     LlvmThreads::end_before_what_exists_now();
   }
 
@@ -180,8 +179,10 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
       const std::shared_ptr<const scalar::Program>& program, Tier tier,
       const codegen::Compiler::StillWanted& wanted) const {
     const auto key = key_on_disk(disk_, *program, tier);
+    if (key)
+      if (auto code = linked(program, disk_().find(*key))) return code;
+    warm_up(tier);
     if (!key) return compiler().compile(program, tier, wanted);
-    if (auto code = linked(program, disk_().find(*key))) return code;
     const auto object = compiler().assemble(*program, tier, wanted);
     if (object.empty()) return nullptr;
     auto code = compiler().link(program, object);

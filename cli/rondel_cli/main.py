@@ -11,7 +11,7 @@ import warnings
 
 import rondel
 
-from . import bench, cache, check, completion, convert, deepx, grad, inspect, mdf, run
+from . import bench, cache, check, completion, convert, deepx, grad, inspect, mdf, run, serve
 from .exit_codes import exit_code
 from .table import coloured
 
@@ -29,12 +29,13 @@ def make_parser():
         "  rondel convert model.onnx -o clean.onnx     write it as standard ONNX for other runtimes\n"
         "  rondel grad model.onnx --wrt W -o grad.onnx  write it with its gradient by W\n"
         "  rondel deepx program.deepx                  run a program of deepx instructions\n"
-        "  rondel mdf model.json --steps 100 --dt 0.1  run a model in MDF",
+        "  rondel mdf model.json --steps 100 --dt 0.1  run a model in MDF\n"
+        "  rondel serve model.onnx                     serve it over HTTP and gRPC",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"rondel {rondel.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (run, inspect, check, bench, convert, grad, deepx, mdf, cache, completion):
+    for module in (run, inspect, check, bench, convert, grad, deepx, mdf, serve, cache, completion):
         module.add_to(commands)
     return parser
 

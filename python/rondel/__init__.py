@@ -37,9 +37,9 @@ from .session import InferenceSession
 from .sparse import OrtSparseFormat, SparseTensor
 
 if _TYPE_CHECKING:
-    from . import backend, code_cache, deepx, functions, mdf, network, torch, train
+    from . import backend, code_cache, deepx, functions, mdf, network, serve, torch, train
 
-_LAZY = ("backend", "code_cache", "deepx", "functions", "mdf", "network", "torch", "train")  # modules that are loaded when they are first used
+_LAZY = ("backend", "code_cache", "deepx", "functions", "mdf", "network", "serve", "torch", "train")  # modules that are loaded when they are first used
 
 
 def __getattr__(name: str) -> object:

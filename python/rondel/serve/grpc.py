@@ -1,0 +1,201 @@
+"""The service over gRPC, by grpc.aio."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator
+from typing import Any
+
+import grpc
+import numpy as np
+from google.protobuf import json_format, message_factory
+
+from .datatypes import checked_shape, datatype_of, dtype_of, from_bytes, from_list, to_bytes
+from .errors import bad_request, refusal_of
+from .http import check_load_parameters
+from .messages import SERVICE, message, service as description
+from .protocol import InferAnswer, InferRequest
+from .service import Service
+
+_OPEN = {"ServerLive", "ServerReady"}
+
+#: The field of InferTensorContents that holds the elements of a datatype.
+_CONTENTS = {
+    "BOOL": "bool_contents", "INT8": "int_contents", "INT16": "int_contents", "INT32": "int_contents", "INT64": "int64_contents",
+    "UINT8": "uint_contents", "UINT16": "uint_contents", "UINT32": "uint_contents", "UINT64": "uint64_contents", "FP32": "fp32_contents",
+    "FP64": "fp64_contents", "BYTES": "bytes_contents",
+}  # fmt: skip
+
+
+def add_to(server: Any, service: Service) -> None:
+    """Adds the service to a grpc.aio server."""
+    calls = _Calls(service)
+    handlers = {}
+    for method in description.methods:
+        act = getattr(calls, method.name)
+        request, answer = (message_factory.GetMessageClass(m) for m in (method.input_type, method.output_type))
+        make = grpc.stream_stream_rpc_method_handler if method.client_streaming else grpc.unary_unary_rpc_method_handler
+        guarded = _guarded_stream(act, service) if method.client_streaming else _guarded(act, service, method.name not in _OPEN)
+        handlers[method.name] = make(guarded, request.FromString, answer.SerializeToString)
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, handlers),))
+
+
+def _check_token(service: Service, context: Any) -> None:
+    found = dict(context.invocation_metadata() or ()).get("authorization")
+    service.check_token(None if found is None else found.encode() if isinstance(found, str) else found)
+
+
+async def _abort(context: Any, error: Exception) -> None:
+    refusal = refusal_of(error)
+    retry = () if refusal.retry_after is None else (("retry-after", str(refusal.retry_after)),)
+    await context.abort(getattr(grpc.StatusCode, refusal.code), str(refusal), retry)
+
+
+def _guarded(act: Any, service: Service, closed: bool) -> Any:
+    async def call(request: Any, context: Any) -> Any:
+        try:
+            if closed:
+                _check_token(service, context)
+            return await act(request, context)
+        except Exception as error:
+            await _abort(context, error)
+
+    return call
+
+
+def _guarded_stream(act: Any, service: Service) -> Any:
+    async def call(requests: Any, context: Any) -> AsyncIterator[Any]:
+        try:
+            _check_token(service, context)
+        except Exception as error:
+            await _abort(context, error)
+        async for answer in act(requests, context):
+            yield answer
+
+    return call
+
+
+class _Calls:
+    """The methods of GRPCInferenceService, by their names."""
+
+    def __init__(self, service: Service) -> None:
+        self._service, self._models = service, service.models
+
+    async def ServerLive(self, request: Any, context: Any) -> Any:
+        return message("ServerLiveResponse")(live=True)
+
+    async def ServerReady(self, request: Any, context: Any) -> Any:
+        return message("ServerReadyResponse")(ready=self._service.ready)
+
+    async def ModelReady(self, request: Any, context: Any) -> Any:
+        return message("ModelReadyResponse")(ready=self._service.ready and self._models.is_ready(request.name, request.version))
+
+    async def ServerMetadata(self, request: Any, context: Any) -> Any:
+        return message("ServerMetadataResponse")(**self._service.metadata())
+
+    async def ModelMetadata(self, request: Any, context: Any) -> Any:
+        return message("ModelMetadataResponse")(**self._models.find(request.name, request.version).metadata())
+
+    async def ModelConfig(self, request: Any, context: Any) -> Any:
+        config = self._models.find(request.name, request.version).config()
+        return json_format.ParseDict({"config": config}, message("ModelConfigResponse")())
+
+    async def ModelStatistics(self, request: Any, context: Any) -> Any:
+        models = [self._models.find(request.name, request.version)] if request.name else list(self._models)
+        return json_format.ParseDict({"model_stats": [m.statistics() for m in models]}, message("ModelStatisticsResponse")())
+
+    async def RepositoryIndex(self, request: Any, context: Any) -> Any:
+        return json_format.ParseDict({"models": self._models.index(request.ready)}, message("RepositoryIndexResponse")())
+
+    async def RepositoryModelLoad(self, request: Any, context: Any) -> Any:
+        check_load_parameters(request.parameters)
+        await self._models.load(request.model_name)
+        return message("RepositoryModelLoadResponse")()
+
+    async def RepositoryModelUnload(self, request: Any, context: Any) -> Any:
+        await self._models.unload(request.model_name)
+        return message("RepositoryModelUnloadResponse")()
+
+    async def ModelInfer(self, request: Any, context: Any) -> Any:
+        return await self._infer(request, context.time_remaining())
+
+    async def ModelStreamInfer(self, requests: Any, context: Any) -> AsyncIterator[Any]:
+        """Answers in the order of the requests, which run at the same time as far as their sequences allow."""
+        begun: asyncio.Queue[asyncio.Task[Any] | None] = asyncio.Queue(maxsize=64)
+
+        async def begin() -> None:
+            try:
+                async for request in requests:
+                    await begun.put(asyncio.ensure_future(self._infer(request, None)))
+            finally:
+                await begun.put(None)
+
+        reader = asyncio.ensure_future(begin())
+        task: asyncio.Task[Any] | None = None
+        try:
+            while (task := await begun.get()) is not None:
+                try:
+                    yield message("ModelStreamInferResponse")(infer_response=await task)
+                except Exception as error:
+                    yield message("ModelStreamInferResponse")(error_message=str(refusal_of(error)))
+        finally:
+            reader.cancel()
+            for left in [task, *(begun.get_nowait() for _ in range(begun.qsize()))]:
+                if left is not None:
+                    left.cancel()
+
+    async def _infer(self, request: Any, seconds: float | None) -> Any:
+        said = _read(request)
+        if seconds is not None and math.isfinite(seconds):  # the deadline of the call
+            own = said.parameters.get("timeout")
+            micros = max(1, int(seconds * 1e6))
+            said.parameters = {**said.parameters, "timeout": min(own, micros) if isinstance(own, int) and own > 0 else micros}
+        return _written(await self._service.infer(said), typed=bool(request.inputs) and not request.raw_input_contents)
+
+
+def _value(parameter: Any) -> Any:
+    kind = parameter.WhichOneof("parameter_choice")
+    return None if kind is None else getattr(parameter, kind)
+
+
+def _read(request: Any) -> InferRequest:
+    raw = request.raw_input_contents
+    if raw and len(raw) != len(request.inputs):
+        raise bad_request(f"the request has {len(request.inputs)} inputs and {len(raw)} raw_input_contents; expected one for each")
+    inputs: dict[str, np.ndarray] = {}
+    for k, item in enumerate(request.inputs):
+        if item.name in inputs:
+            raise bad_request(f"'inputs' has two items named '{item.name}'")
+        shape = checked_shape(list(item.shape), item.name)
+        if raw and item.HasField("contents"):
+            raise bad_request(f"input '{item.name}' has contents, and the request has raw_input_contents; expected one of them")
+        inputs[item.name] = from_bytes(raw[k], item.datatype, shape, item.name) if raw else _typed(item, shape)
+    said = InferRequest(request.model_name, request.model_version, inputs, id=request.id)
+    said.parameters = {key: _value(p) for key, p in request.parameters.items()}
+    said.outputs = [item.name for item in request.outputs] or None
+    return said
+
+
+def _typed(item: Any, shape: tuple[int, ...]) -> np.ndarray:
+    dtype_of(item.datatype, item.name)
+    field = _CONTENTS.get(item.datatype)
+    if field is None:
+        raise bad_request(f"input '{item.name}' is of {item.datatype}, which has no contents; expected raw_input_contents")
+    data = getattr(item.contents, field)
+    return from_list(list(data) if item.datatype == "BYTES" else np.array(data), item.datatype, shape, item.name)
+
+
+def _written(answer: InferAnswer, typed: bool) -> Any:
+    """The answer in bytes, or typed if the request was and all its datatypes have contents."""
+    made = message("ModelInferResponse")(model_name=answer.model, model_version=answer.version, id=answer.id)
+    kinds = {name: datatype_of(array, name) for name, array in answer.outputs.items()}
+    typed = typed and all(kind in _CONTENTS for kind in kinds.values())
+    for name, array in answer.outputs.items():
+        item = made.outputs.add(name=name, datatype=kinds[name], shape=array.shape)
+        if not typed:
+            made.raw_output_contents.append(to_bytes(array))
+            continue
+        elements = array.reshape(-1).tolist()
+        getattr(item.contents, _CONTENTS[kinds[name]]).extend(x.encode() if isinstance(x, str) else x for x in elements)
+    return made

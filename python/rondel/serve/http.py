@@ -1,0 +1,207 @@
+"""The service over HTTP: an ASGI application, by FastAPI."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import zlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import fastapi
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from .errors import Refusal, bad_request, refusal_of
+from .metrics import CONTENT_TYPE
+from .protocol import LENGTH_HEADER, parsed, read_request, render_answer, rendered
+from .service import Service
+
+#: Answered without the token: what load balancers ask.
+_OPEN = {"/v2/health/live", "/v2/health/ready"}
+
+
+def application(service: Service, max_request_bytes: int = 1 << 30) -> Any:
+    """An ASGI application. A server other than ours starts and stops the service by ASGI's lifespan."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Any) -> AsyncIterator[None]:
+        await service.start()
+        yield
+        await service.drain(30.0)
+        await service.close()
+
+    app = fastapi.FastAPI(title="Rondel", docs_url=None, redoc_url=None, lifespan=None if service.started else lifespan)
+    _add_infer(app, service, max_request_bytes)
+    _add_answers(app, service)
+    _add_repository(app, service)
+    app.add_exception_handler(Exception, _failed)
+    app.add_exception_handler(Refusal, _failed)
+    app.add_exception_handler(HTTPException, _failed)
+    return _Guard(app, service)
+
+
+class _Guard:
+    """Asks for the token before anything else is read."""
+
+    def __init__(self, app: Any, service: Service) -> None:
+        self._app, self._service = app, service
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and scope["path"] not in _OPEN:
+            try:
+                self._service.check_token(next((value for key, value in scope["headers"] if key == b"authorization"), None))
+            except Refusal as refusal:
+                await _refused(refusal)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _json(said: Any, status: int = 200) -> Response:
+    return Response(rendered(said), status, media_type="application/json")
+
+
+def _refused(refusal: Refusal) -> Response:
+    answer = _json({"error": str(refusal)}, refusal.status)
+    if refusal.retry_after is not None:
+        answer.headers["Retry-After"] = str(refusal.retry_after)
+    if refusal.status == 401:
+        answer.headers["WWW-Authenticate"] = "Bearer"
+    return answer
+
+
+async def _failed(_: Request, error: Exception) -> Response:
+    if isinstance(error, HTTPException):
+        return _refused(Refusal(str(error.detail), error.status_code))
+    return _refused(refusal_of(error))
+
+
+def _add_infer(app: Any, service: Service, max_request_bytes: int) -> None:
+    async def infer(request: Request) -> Response:
+        try:
+            headers, path = request.headers, request.path_params
+            body = await _body(request, max_request_bytes)
+            said = read_request(path["name"], path.get("version", ""), body, headers.get(LENGTH_HEADER))
+            text, json_length = render_answer(await service.infer(said), said)
+        except Exception as error:
+            return _refused(refusal_of(error))
+        answer = Response(text, media_type="application/json" if json_length is None else "application/octet-stream")
+        if json_length is not None:
+            answer.headers[LENGTH_HEADER] = str(json_length)
+        return _compressed(answer, headers.get("accept-encoding"))
+
+    # Plain routes of Starlette, before all others: FastAPI's look at annotations takes as long as a small model's run.
+    for path in ("/v2/models/{name}/infer", "/v2/models/{name}/versions/{version}/infer"):
+        app.router.routes.insert(0, Route(path, infer, methods=["POST"]))
+
+
+async def _body(request: Request, most: int) -> bytes:
+    """The body, unpacked. Refused as soon as it is larger than allowed."""
+    too_large = Refusal(f"the request has more than {most} bytes; --max-request-bytes allows more", 413, "RESOURCE_EXHAUSTED")
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > most:
+            raise too_large
+        parts.append(part)
+    body = parts[0] if len(parts) == 1 else b"".join(parts)
+    encoding = request.headers.get("content-encoding", "identity")
+    if encoding == "identity":
+        return body
+    if encoding not in ("gzip", "deflate"):
+        raise Refusal(f"the body has the encoding '{encoding}'; expected gzip, deflate or identity", 415)
+    try:
+        unpack = zlib.decompressobj(31 if encoding == "gzip" else 15)
+        found = unpack.decompress(body, most + 1)
+    except zlib.error as error:
+        raise bad_request(f"the body is no {encoding}: {error}") from None
+    if len(found) > most:
+        raise too_large
+    return found
+
+
+def _compressed(answer: Response, accepted: str | None) -> Response:
+    """Packed if the client asks for one encoding, as Triton's clients do; a browser's list of all that it knows is no wish."""
+    if accepted in ("gzip", "deflate"):
+        answer.body = gzip.compress(answer.body, 1) if accepted == "gzip" else zlib.compress(answer.body, 1)
+        answer.headers["Content-Encoding"] = accepted
+        answer.headers["Content-Length"] = str(len(answer.body))
+    return answer
+
+
+def _add_answers(app: Any, service: Service) -> None:
+    models = service.models
+
+    async def live() -> Response:
+        return Response()
+
+    async def ready() -> Response:
+        return Response(status_code=200 if service.ready else 400)
+
+    async def server() -> Response:
+        return _json(service.metadata())
+
+    async def metrics() -> Response:
+        return Response(service.metrics.text(), media_type=CONTENT_TYPE)
+
+    async def all_statistics() -> Response:
+        return _json({"model_stats": [m.statistics() for m in models]})
+
+    async def model(name: str, version: str = "") -> Response:
+        return _json(models.find(name, version).metadata())
+
+    async def model_ready(name: str, version: str = "") -> Response:
+        return Response(status_code=200 if models.is_ready(name, version) and service.ready else 400)
+
+    async def config(name: str, version: str = "") -> Response:
+        return _json(models.find(name, version).config())
+
+    async def statistics(name: str, version: str = "") -> Response:
+        return _json({"model_stats": [models.find(name, version).statistics()]})
+
+    app.add_api_route("/v2/health/live", live, methods=["GET"])
+    app.add_api_route("/v2/health/ready", ready, methods=["GET"])
+    app.add_api_route("/v2", server, methods=["GET"])
+    app.add_api_route("/v2/", server, methods=["GET"])
+    app.add_api_route("/metrics", metrics, methods=["GET"])
+    app.add_api_route("/v2/models/stats", all_statistics, methods=["GET"])
+    for base in ("/v2/models/{name}", "/v2/models/{name}/versions/{version}"):
+        for path, act in (("", model), ("/ready", model_ready), ("/config", config), ("/stats", statistics)):
+            app.add_api_route(base + path, act, methods=["GET"])
+
+
+def _add_repository(app: Any, service: Service) -> None:
+    models = service.models
+
+    async def index(request: Request) -> Response:
+        body = await _body(request, 1 << 20)
+        said = parsed(body) if body else {}
+        if not isinstance(said, dict):
+            raise bad_request("the request is no JSON object")
+        return _json(models.index(said.get("ready") is True))
+
+    async def load(name: str, request: Request) -> Response:
+        await refuse_parameters(request)
+        await models.load(name)
+        return Response()
+
+    async def unload(name: str) -> Response:
+        await models.unload(name)
+        return Response()
+
+    async def refuse_parameters(request: Request) -> None:
+        body = await _body(request, 1 << 20)
+        said = parsed(body) if body else {}
+        check_load_parameters(said.get("parameters", {}) if isinstance(said, dict) else {})
+
+    app.add_api_route("/v2/repository/index", index, methods=["POST"])
+    app.add_api_route("/v2/repository/models/{name}/load", load, methods=["POST"])
+    app.add_api_route("/v2/repository/models/{name}/unload", unload, methods=["POST"])
+
+
+def check_load_parameters(parameters: Any) -> None:
+    """Models come from files of the server alone."""
+    if parameters:
+        raise Refusal("a model is loaded from the server's own files, without parameters; put its file into the repository", 501, "UNIMPLEMENTED")

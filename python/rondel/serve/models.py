@@ -1,0 +1,368 @@
+"""The models of a server: loaded, replaced and removed while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import CallerError
+from .batching import Job, Outputs, Queue
+from .datatypes import datatype_of, datatype_of_port
+from .engines import Limits, check_limits, default_inputs, open_session
+from .errors import bad_request, deadline_passed, not_found, refusal_of
+from .metrics import Metrics
+from .protocol import InferAnswer, InferRequest
+from .sequences import Sequences, checked_states, step_of
+from .settings import ModelSettings
+
+log = logging.getLogger("rondel.serve")
+
+VERSION = "1"
+
+
+class LoadedModel:
+    """A model that answers requests. Made on a thread; `begin` on the event loop makes it ready."""
+
+    def __init__(self, name: str, source: Any, settings: ModelSettings, engine: str = "rondel", session: Any = None) -> None:
+        self.name, self.settings, self.engine = name, settings, engine
+        self.session = open_session(source, engine, settings) if session is None else session
+        self.inputs, self.outputs = list(self.session.get_inputs()), list(self.session.get_outputs())
+        self._defaults = {p.name for p in default_inputs(self.session)}
+        self.states = checked_states(self.session, settings.states, name)
+        self.why_alone = _why_alone(source, settings)
+        self._required = {p.name for p in self.inputs}
+        self._types = {p.name: datatype_of_port(p.type) for p in [*self.inputs, *default_inputs(self.session)]}
+        self._usual = [p.name for p in self.outputs if p.name not in self.states.values()]
+        self._all = [p.name for p in self.outputs]
+
+    def begin(self, metrics: Metrics) -> None:
+        self.metrics = metrics.of(self.name)
+        self._queue = Queue(self.session, self.name, self.settings, self.metrics)
+        self.sequences = Sequences(self.session, self.name, self.states, self.settings, self._put)
+        self.under_way = 0
+        self.metrics.waiting.set_function(lambda: len(self._queue) + self.sequences.waiting)
+        self.metrics.sequences.set_function(lambda: len(self.sequences))
+
+    @property
+    def batches(self) -> bool:
+        return self.why_alone is None
+
+    async def close(self) -> None:
+        """Answers all requests that are under way, then ends."""
+        while self.under_way:
+            await asyncio.sleep(0.005)
+        await self._queue.close()
+
+    # ---- requests ------------------------------------------------------------------------------------------
+
+    async def infer(self, request: InferRequest) -> InferAnswer:
+        self.under_way += 1
+        try:
+            outputs = await self._answered(request)
+        finally:
+            self.under_way -= 1
+        return InferAnswer(self.name, VERSION, outputs, request.id)
+
+    async def _answered(self, request: InferRequest) -> Outputs:
+        step = step_of(request.parameters)
+        if step is not None and not self.states:
+            raise bad_request(f"model '{self.name}' carries no states from one request of a sequence to the next; declare them as input=output")
+        job = self._job(request, in_sequence=step is not None)
+        wanted = job.wanted
+        self._queue.check_room(self.sequences.waiting)
+        timer = self._timer(job)
+        try:
+            if step is None:
+                self._put(job)
+            else:
+                self.sequences.add(job, step)
+            outputs = await job.future
+        except BaseException:  # it failed, was late, or the client has gone
+            job.future.cancel()
+            job.stop()
+            self._queue.drop(job)
+            raise
+        finally:
+            if timer is not None:
+                timer.cancel()
+        return {name: outputs[name] for name in wanted}
+
+    def _job(self, request: InferRequest, in_sequence: bool) -> Job:
+        given = request.inputs
+        for name, array in given.items():
+            expected = self._types.get(name)
+            if expected is None:
+                raise bad_request(f"model '{self.name}' has no input '{name}'; the inputs are {', '.join(self._types) or 'none'}")
+            if (kind := datatype_of(array, name)) != expected:
+                raise bad_request(f"input '{name}' of model '{self.name}' is {kind}; expected {expected}")
+        missing = [n for n in self._required if n not in given and not (in_sequence and n in self.states)]
+        if missing:
+            raise bad_request(f"the request lacks the inputs {', '.join(sorted(missing))} of model '{self.name}'")
+        wanted = request.outputs or (self._usual if in_sequence else self._all)
+        for name in wanted:
+            if name not in self._all:
+                raise bad_request(f"model '{self.name}' has no output '{name}'; the outputs are {', '.join(self._all)}")
+        return Job(dict(given), wanted, self._limits(request.parameters), asyncio.get_running_loop().create_future())
+
+    def _limits(self, parameters: Mapping[str, Any]) -> Limits:
+        """The request's limits: its own, which Triton's `timeout` gives in microseconds, but no more than the model's."""
+        most = self.settings
+        timeout = _number(parameters, "timeout")
+        own = None if not timeout else timeout / 1e6
+        deadline = own if most.deadline is None else most.deadline if own is None else min(own, most.deadline)
+        limits = Limits(deadline, _number(parameters, "max_trips"), _number(parameters, "max_memory_bytes"))
+        check_limits(self.session, limits)
+        return limits
+
+    def _timer(self, job: Job) -> asyncio.TimerHandle | None:
+        if job.limits.deadline is None:
+            return None
+
+        def late() -> None:
+            if not job.future.done():
+                job.future.set_exception(deadline_passed("before it was answered"))
+                job.stop()
+
+        return asyncio.get_running_loop().call_later(job.limits.deadline, late)
+
+    def _put(self, job: Job) -> None:
+        if self.batches and job.limits.max_trips is None and job.limits.max_memory_bytes is None:
+            self._join(job)
+        self._queue.put(job)
+
+    def _join(self, job: Job) -> None:
+        """Says what a batch of the job has in common, if it may be in one."""
+        if job.inputs.keys() != self._required:
+            return
+        shapes = {name: np.shape(x) for name, x in job.inputs.items()}
+        rows = {shape[0] if shape else 0 for shape in shapes.values()}
+        if len(rows) == 1 and 0 < (count := rows.pop()) <= self.settings.max_batch:
+            job.rows, job.key = count, tuple(sorted((name, shape[1:]) for name, shape in shapes.items()))
+
+    # ---- what it says of itself ----------------------------------------------------------------------------
+
+    def metadata(self) -> dict[str, Any]:
+        def ports(of: list[Any]) -> list[dict[str, Any]]:
+            return [{"name": p.name, "datatype": datatype_of_port(p.type), "shape": _extents(p.shape)} for p in of]
+
+        return {
+            "name": self.name, "versions": [VERSION], "platform": f"{self.engine}_onnx", "inputs": ports(self.inputs), "outputs": ports(self.outputs),
+        }  # fmt: skip
+
+    def config(self) -> dict[str, Any]:
+        """The part of Triton's model configuration that clients read. Of a model that batches, dims do not have the first axis."""
+
+        def ports(of: list[Any]) -> list[dict[str, Any]]:
+            skip = 1 if self.batches else 0
+            return [{"name": p.name, "data_type": _triton_type(datatype_of_port(p.type)), "dims": _extents(p.shape)[skip:]} for p in of]
+
+        most = self.settings.max_batch if self.batches else 0
+        return {
+            "name": self.name, "platform": f"{self.engine}_onnx", "backend": self.engine, "max_batch_size": most,
+            "input": ports(self.inputs), "output": ports(self.outputs),
+        }  # fmt: skip
+
+    def statistics(self) -> dict[str, Any]:
+        m = self.metrics
+        durations = {"success": m.success, "fail": m.failure, "compute_infer": m.runs}
+        return {
+            "name": self.name, "version": VERSION, "last_inference": m.last_ms, "inference_count": m.rows, "execution_count": m.runs.count,
+            "inference_stats": {key: {"count": d.count, "ns": d.ns} for key, d in durations.items()},
+        }  # fmt: skip
+
+
+def _why_alone(source: Any, settings: ModelSettings) -> str | None:
+    """Why requests are not joined; None if they are."""
+    if settings.batch == "on":
+        return None
+    if settings.batch == "off":
+        return "it is told not to be batched"
+    if source is None:
+        return "it is given as a session"
+    try:
+        from .rows import why_rows_mix
+    except ImportError as error:
+        return f"the proof needs the package onnx ({error})"
+    return why_rows_mix(source)
+
+
+def _number(parameters: Mapping[str, Any], name: str) -> int | None:
+    value = parameters.get(name)
+    if value is not None and (type(value) is not int or not 0 <= value < 2**63):
+        raise bad_request(f"the parameter {name} is {value!r}; expected an integer of 0 or more")
+    return value
+
+
+def _extents(shape: Any) -> list[int]:
+    return [d if isinstance(d, int) else -1 for d in shape or []]
+
+
+def _triton_type(datatype: str) -> str:
+    return "TYPE_STRING" if datatype == "BYTES" else f"TYPE_{datatype}" if datatype.isalnum() else "TYPE_INVALID"
+
+
+class Models:
+    """The models by name. Lives on the event loop; models are read and compiled on threads."""
+
+    def __init__(self, metrics: Metrics, settings: ModelSettings, repository: str | None = None, engine: str = "rondel") -> None:
+        self._metrics, self._settings, self._repository, self._engine = metrics, settings, repository, engine
+        self._models: dict[str, LoadedModel] = {}
+        self._sources: dict[str, tuple[Any, ModelSettings, Any]] = {}
+        self._retired: list[LoadedModel] = []
+        self._reasons: dict[str, str] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def __iter__(self):
+        return iter(list(self._models.values()))
+
+    @property
+    def under_way(self) -> int:
+        return sum(m.under_way for m in [*self._models.values(), *self._retired])
+
+    def know(self, name: str, source: Any, settings: ModelSettings | None = None, session: Any = None) -> None:
+        """Makes the name known, so that `load` finds its model: a path, or a session."""
+        check_name(name)
+        if name in self._sources:
+            raise CallerError(f"two models are named '{name}'; give one another name: NAME={name}.onnx")
+        self._sources[name] = source, settings or self._settings, session
+
+    def known(self) -> list[str]:
+        return sorted({*self._sources, *self._in_repository()})
+
+    def find(self, name: str, version: str = "") -> LoadedModel:
+        model = self._models.get(name)
+        if model is None:
+            raise not_found(f"there is no model '{name}'; the models are {', '.join(self._models) or 'none'}")
+        if version not in ("", VERSION):
+            raise not_found(f"model '{name}' has no version '{version}'; expected '{VERSION}'")
+        return model
+
+    def is_ready(self, name: str, version: str = "") -> bool:
+        return name in self._models and version in ("", VERSION)
+
+    async def infer(self, request: InferRequest) -> InferAnswer:
+        begin, name = time.perf_counter(), request.model
+        model = self.find(name, request.version)
+        status = 200
+        try:
+            return await self._for_sequence(model, request.parameters).infer(request)
+        except asyncio.CancelledError:
+            status = 499
+            raise
+        except Exception as error:
+            refusal = refusal_of(error)
+            status = refusal.status
+            if status == 500:
+                log.exception("model '%s': a request failed", name)
+            raise refusal from error
+        finally:
+            model.metrics.answered(status, time.perf_counter() - begin)
+
+    def _for_sequence(self, model: LoadedModel, parameters: Mapping[str, Any]) -> LoadedModel:
+        """The model that a sequence began with, if that has been replaced since."""
+        if not self._retired or (step := step_of(parameters)) is None:
+            return model
+        for old in self._retired:
+            if old.name == model.name and step.id in old.sequences:
+                if not step.starts:
+                    return old
+                old.sequences.drop(step.id)
+        return model
+
+    # ---- loading and removing ------------------------------------------------------------------------------
+
+    async def load(self, name: str) -> LoadedModel:
+        """Loads the model, or replaces it by what its file holds now. The old one answers until the new one is ready."""
+        async with self._locks.setdefault(name, asyncio.Lock()):
+            source, settings, session = self._source(name)
+            try:
+                model = await asyncio.get_running_loop().run_in_executor(None, LoadedModel, name, source, settings, self._engine, session)
+            except Exception as error:
+                self._reasons[name] = str(error)
+                raise
+            self._reasons.pop(name, None)
+            model.begin(self._metrics)
+            old = self._models.get(name)
+            self._models[name] = model
+            model.metrics.ready.set(1)
+            if old is not None:
+                self._retire(old)
+            return model
+
+    async def unload(self, name: str) -> None:
+        """Removes the model. Requests that are under way are answered first; its sequences end."""
+        async with self._locks.setdefault(name, asyncio.Lock()):
+            model = self.find(name)
+            del self._models[name]
+            model.metrics.ready.set(0)
+            self._reasons[name] = "unloaded"
+            self._retired = [m for m in self._retired if m.name != name or not self._close_later(m)]
+            await model.close()
+
+    async def close(self) -> None:
+        for model in [*self._models.values(), *self._retired]:
+            await model.close()
+        for task in list(self._closing):
+            await task
+
+    def drop_idle(self) -> None:
+        """Drops sequences without requests, and replaced models without sequences. Called once a second."""
+        for model in [*self._models.values(), *self._retired]:
+            model.sequences.drop_idle()
+        self._retired = [m for m in self._retired if len(m.sequences) or not self._close_later(m)]
+
+    def index(self, only_ready: bool = False) -> list[dict[str, str]]:
+        ready = [{"name": name, "version": VERSION, "state": "READY", "reason": ""} for name in self._models]
+        others = [n for n in dict.fromkeys([*self.known(), *self._reasons]) if n not in self._models]
+        rest = [{"name": n, "version": VERSION, "state": "UNAVAILABLE", "reason": self._reasons.get(n, "not loaded")} for n in others]
+        return sorted(ready if only_ready else ready + rest, key=lambda row: row["name"])
+
+    def _retire(self, model: LoadedModel) -> None:
+        if len(model.sequences):
+            self._retired.append(model)
+        else:
+            self._close_later(model)
+
+    def _close_later(self, model: LoadedModel) -> bool:
+        task = asyncio.get_running_loop().create_task(model.close())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+        return True
+
+    def _source(self, name: str) -> tuple[Any, ModelSettings, Any]:
+        if name in self._sources:
+            return self._sources[name]
+        path = self._in_repository().get(name)
+        if path is None:
+            raise not_found(f"there is no model '{name}' to load; known are {', '.join(self.known()) or 'none'}")
+        return path, self._settings, None
+
+    def _in_repository(self) -> dict[str, str]:
+        """The files of the repository by the names of their models: NAME.onnx, or Triton's NAME/1/model.onnx."""
+        if self._repository is None:
+            return {}
+        found = {}
+        for entry in os.scandir(self._repository):
+            stem, ending = os.path.splitext(entry.name)
+            if ending == ".onnx" and _NAME.fullmatch(stem):
+                found[stem] = entry.path
+            elif _NAME.fullmatch(entry.name) and os.path.isfile(path := os.path.join(entry.path, VERSION, "model.onnx")):
+                found[entry.name] = path
+        return found
+
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
+
+
+def check_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise CallerError(f"a model cannot be named {name!r}; expected letters, digits, '_', '-' and '.': try NAME=path")
+    return name

@@ -1,0 +1,160 @@
+"""Requests and answers of the Open Inference Protocol over HTTP, with the extension of binary tensors."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import orjson
+
+from .datatypes import checked_shape, datatype_of, from_bytes, from_list, to_bytes
+from .errors import bad_request
+
+LENGTH_HEADER = "inference-header-content-length"
+
+
+@dataclasses.dataclass
+class InferRequest:
+    """A request to a model: its inputs, and its parameters as they came. outputs: the requested names; None: all."""
+
+    model: str
+    version: str
+    inputs: dict[str, np.ndarray]
+    outputs: list[str] | None = None
+    parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    id: str = ""
+    binary: Mapping[str, bool] = dataclasses.field(default_factory=dict)  # by output: whether it is answered in bytes
+    all_binary: bool = False
+
+
+@dataclasses.dataclass
+class InferAnswer:
+    """The outputs of a model, by name, in order."""
+
+    model: str
+    version: str
+    outputs: dict[str, np.ndarray]
+    id: str = ""
+    parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+def read_request(model: str, version: str, body: Any, json_length: str | None) -> InferRequest:
+    """A request from the body of an HTTP request. json_length: the header that says where the JSON ends and bytes begin."""
+    end = len(body)
+    if json_length is not None:
+        if not json_length.isdigit() or int(json_length) > len(body):
+            raise bad_request(f"the header Inference-Header-Content-Length is {json_length!r}; expected at most {len(body)}, the bytes of the body")
+        end = int(json_length)
+    view = memoryview(body)
+    said = _object(parsed(view[:end]), "the request")
+    parameters = _object(said.get("parameters", {}), "'parameters'")
+    request = InferRequest(model, version, _read_inputs(said.get("inputs"), view[end:]), parameters=parameters)
+    request.id = str(said.get("id", ""))
+    request.all_binary = parameters.get("binary_data_output") is True
+    if said.get("outputs"):
+        request.outputs, request.binary = _read_outputs(said["outputs"])
+    return request
+
+
+def parsed(text: Any) -> Any:
+    """JSON, with NaN and Infinity, which strict JSON does not have."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        return json.loads(bytes(text))
+    except (ValueError, RecursionError) as error:
+        raise bad_request(f"the request is no JSON: {error}") from None
+
+
+def _object(x: Any, what: str) -> dict[str, Any]:
+    if not isinstance(x, dict):
+        raise bad_request(f"{what} is {x!r:.60}; expected a JSON object")
+    return x
+
+
+def _items(x: Any, what: str) -> list[dict[str, Any]]:
+    if not isinstance(x, list):
+        raise bad_request(f"'{what}' is {x!r:.60}; expected a list of JSON objects")
+    found = [_object(item, f"an item of '{what}'") for item in x]
+    names = [item.get("name") for item in found]
+    for k, name in enumerate(names):
+        if not isinstance(name, str):
+            raise bad_request(f"item {k} of '{what}' has the name {name!r:.60}; expected text")
+        if name in names[:k]:
+            raise bad_request(f"'{what}' has two items named '{name}'")
+    return found
+
+
+def _read_inputs(said: Any, rest: memoryview) -> dict[str, np.ndarray]:
+    inputs, at = {}, 0
+    for item in _items(said, "inputs"):
+        name, datatype = item["name"], item.get("datatype")
+        shape = checked_shape(item.get("shape"), name)
+        size = _object(item.get("parameters", {}), f"'parameters' of input '{name}'").get("binary_data_size")
+        if size is None:
+            if "data" not in item:
+                raise bad_request(f"input '{name}' has neither 'data' nor the parameter 'binary_data_size'")
+            inputs[name] = from_list(item["data"], datatype, shape, name)
+            continue
+        if type(size) is not int or not 0 <= size <= len(rest) - at:
+            raise bad_request(f"input '{name}' has binary_data_size {size!r}; {len(rest) - at} bytes are left after the JSON")
+        inputs[name] = from_bytes(rest[at : at + size], datatype, shape, name)
+        at += size
+    if at != len(rest):
+        raise bad_request(f"{len(rest) - at} bytes after the JSON belong to no input; expected the sum of binary_data_size")
+    return inputs
+
+
+def _read_outputs(said: Any) -> tuple[list[str], dict[str, bool]]:
+    names, binary = [], {}
+    for item in _items(said, "outputs"):
+        names.append(item["name"])
+        parameters = _object(item.get("parameters", {}), f"'parameters' of output '{item['name']}'")
+        if parameters.get("classification"):
+            raise bad_request(f"output '{item['name']}': the extension 'classification' is not served; sort the scores in the client")
+        if "binary_data" in parameters:
+            binary[item["name"]] = parameters["binary_data"] is True
+    return names, binary
+
+
+def render_answer(answer: InferAnswer, request: InferRequest) -> tuple[bytes, int | None]:
+    """The body of the answer, and the length of its JSON if bytes follow it."""
+    said: dict[str, Any] = {"model_name": answer.model, "model_version": answer.version, "outputs": (outputs := [])}
+    if answer.id:
+        said["id"] = answer.id
+    if answer.parameters:
+        said["parameters"] = dict(answer.parameters)
+    tails: list[bytes] = []
+    for name, array in answer.outputs.items():
+        item: dict[str, Any] = {"name": name, "datatype": datatype_of(array, name), "shape": list(array.shape)}
+        if request.binary.get(name, request.all_binary):
+            tails.append(to_bytes(array))
+            item["parameters"] = {"binary_data_size": len(tails[-1])}
+        else:
+            item["data"] = array.reshape(-1)
+        outputs.append(item)
+    text = rendered(said)
+    return (b"".join([text, *tails]), len(text)) if tails else (text, None)
+
+
+def rendered(said: Any) -> bytes:
+    """JSON. Arrays that are not finite are written with NaN and Infinity, as other servers do: null would be another number."""
+    if not _has_nonfinite(said):
+        return orjson.dumps(said, default=_as_list, option=orjson.OPT_SERIALIZE_NUMPY)
+    return json.dumps(said, default=_as_list).encode()
+
+
+def _has_nonfinite(said: Any) -> bool:
+    arrays = [o["data"] for o in said.get("outputs", ()) if "data" in o] if isinstance(said, dict) else []
+    return any(a.dtype.kind == "f" and not np.isfinite(a).all() for a in arrays)
+
+
+def _as_list(x: Any) -> Any:
+    if isinstance(x, np.ndarray):  # of a dtype that orjson does not know
+        return x.astype(np.float32).tolist() if x.dtype.kind == "V" else x.tolist()
+    raise TypeError(type(x).__name__)

@@ -1,0 +1,214 @@
+"""The server: the service on its sockets, from its start to its graceful stop."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import ipaddress
+import logging
+import socket
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import uvicorn
+
+from ..errors import CallerError
+from .http import application
+from .models import LoadedModel
+from .service import Service
+from .settings import ModelSettings
+
+log = logging.getLogger("rondel.serve")
+
+
+class Server:
+    """Serves models by the Open Inference Protocol, over HTTP and gRPC.
+
+    models: name to a path, bytes, an onnx.ModelProto, or any object with the interface of onnxruntime's InferenceSession; or a pair
+        of one of these and its ModelSettings.
+    settings: of the models without their own. repository: a folder from which models may be loaded by name.
+    host: the address; without another, only this machine reaches the server. http_port, grpc_port: 0 takes a free port; grpc_port=None
+        leaves gRPC out.
+    token: what requests must bring in the header Authorization, after 'Bearer '. None: nothing.
+    engine: the name of a module with onnxruntime's interface, which runs the models that are given as files.
+    max_request_bytes: larger requests are refused. grace: seconds that requests under way have when the server stops.
+
+    `run` serves until SIGTERM or Ctrl-C. `with server:` serves on a thread. Raises CallerError for models that do not load, and
+    for a port that is taken.
+    """
+
+    url: str
+    grpc_url: str | None = None
+
+    def __init__(
+        self,
+        models: Mapping[str, Any],
+        settings: ModelSettings | None = None,
+        *,
+        repository: str | None = None,
+        host: str = "127.0.0.1",
+        http_port: int = 8000,
+        grpc_port: int | None = 8001,
+        token: str | None = None,
+        engine: str = "rondel",
+        max_request_bytes: int = 1 << 30,
+        grace: float = 30.0,
+    ) -> None:
+        self.service = Service(models, settings, repository, token, engine)
+        self._host, self._ports = host, (http_port, grpc_port)
+        self._most, self._grace = max_request_bytes, grace
+        self._stop: Callable[[], None] = lambda: None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine reaches it."""
+        with contextlib.suppress(ValueError):
+            return ipaddress.ip_address(self._host).is_loopback
+        return self._host == "localhost"
+
+    # ---- on the main thread --------------------------------------------------------------------------------
+
+    def run(self, on_ready: Callable[[list[LoadedModel]], None] = lambda loaded: None) -> None:
+        """Serves until a signal, or `stop`. on_ready: called when requests are answered, with the models."""
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(0.0005)  # else a run waits 5 ms for the thread that reads requests
+        try:
+            _run(self._serve(on_ready))
+        finally:
+            sys.setswitchinterval(before)
+
+    # ---- on a thread ---------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Serves on a thread; returns when requests are answered."""
+        if self._thread is not None:
+            raise CallerError("the server has been started; make a new one")
+        ready: concurrent.futures.Future[None] = concurrent.futures.Future()
+
+        def work() -> None:
+            try:
+                _run(self._serve(lambda loaded: ready.set_result(None)))
+            except BaseException as error:
+                if ready.done():
+                    log.exception("the server ended")
+                else:
+                    ready.set_exception(error)
+
+        self._thread = threading.Thread(target=work, name="rondel-serve", daemon=True)
+        self._thread.start()
+        ready.result()
+
+    def stop(self) -> None:
+        """Ends gracefully: requests under way are answered. Waits for a server that `start` started."""
+        self._stop()
+        if self._thread is not None:
+            self._thread.join()
+
+    def __enter__(self) -> Server:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    # ---- on the event loop ---------------------------------------------------------------------------------
+
+    async def _serve(self, on_ready: Callable[[list[LoadedModel]], None]) -> None:
+        stopped = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        self._stop = lambda: _call_soon(loop, stopped.set)
+        listener = _listen(self._host, self._ports[0])
+        try:
+            loaded = await self.service.start()
+            rpc = await self._start_grpc()
+        except BaseException:
+            listener.close()
+            raise
+        self.url = f"http://{_address(self._host, listener.getsockname()[1])}"
+        options = {"lifespan": "off", "log_config": None, "access_log": False, "timeout_graceful_shutdown": max(1, int(self._grace)), "backlog": 2048}
+        web = _Web(uvicorn.Config(application(self.service, self._most), **options), stopped)
+        serving = asyncio.ensure_future(web.serve(sockets=[listener]))
+        while not web.started and not serving.done():
+            await asyncio.sleep(0.005)
+        on_ready(loaded)
+        await asyncio.wait([asyncio.ensure_future(stopped.wait()), serving], return_when=asyncio.FIRST_COMPLETED)
+        left = await self.service.drain(self._grace)
+        if left:
+            log.warning("%d requests are given up: they did not end within %g s", left, self._grace)
+        web.should_exit, web.force_exit = True, left > 0
+        if rpc is not None:
+            await rpc.stop(0 if left else 1)
+        await serving
+        if not left:
+            await self.service.close()
+
+    async def _start_grpc(self) -> Any:
+        if self._ports[1] is None:
+            return None
+        import grpc
+
+        from .grpc import add_to
+
+        most = [("grpc.max_receive_message_length", min(self._most, 2**31 - 1)), ("grpc.max_send_message_length", -1), ("grpc.so_reuseport", 0)]
+        server = grpc.aio.server(options=most)
+        add_to(server, self.service)
+        try:
+            port = server.add_insecure_port(_address(self._host, self._ports[1]))
+        except RuntimeError as error:
+            raise CallerError(f"gRPC cannot listen at {_address(self._host, self._ports[1])}: {error}; try another port, or 0 for a free one") from None
+        await server.start()
+        self.grpc_url = _address(self._host, port)
+        return server
+
+
+class _Web(uvicorn.Server):
+    """Leaves the stop to us: the first signal lets requests end, the second does not wait for them."""
+
+    def __init__(self, config: uvicorn.Config, stopped: asyncio.Event) -> None:
+        super().__init__(config)
+        self._stopped, self._loop = stopped, asyncio.get_running_loop()
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        if self._stopped.is_set():
+            raise SystemExit(128 + sig)
+        _call_soon(self._loop, self._stopped.set)
+
+
+def _call_soon(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None:
+    with contextlib.suppress(RuntimeError):  # the loop has ended
+        loop.call_soon_threadsafe(act)
+
+
+def _run(main: Any) -> None:
+    """As asyncio.run, on uvloop where it is installed."""
+    try:
+        import uvloop
+
+        loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+    except ImportError:
+        loop = asyncio.new_event_loop()
+    try:
+        asyncio.set_event_loop(loop)
+        loop.run_until_complete(main)
+    finally:
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
+def _address(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        raise CallerError(f"HTTP cannot listen at {_address(host, port)}: {error}; try another port, or 0 for a free one") from None

@@ -1,0 +1,98 @@
+"""The service, without its sockets: models, metrics, and whether requests are accepted."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from .. import __version__
+from ..errors import CallerError
+from .errors import Refusal, busy
+from .metrics import Metrics
+from .models import LoadedModel, Models
+from .protocol import InferAnswer, InferRequest
+from .settings import ModelSettings
+
+log = logging.getLogger("rondel.serve")
+
+EXTENSIONS = ["binary_tensor_data", "model_configuration", "model_repository", "sequence", "statistics"]
+
+
+class Service:
+    """Models that answer requests. `start` and all after it belong to one event loop.
+
+    models: name to a path, bytes, or an object with the interface of onnxruntime's InferenceSession; or a pair of one and its
+    ModelSettings. repository: a folder from which models may be loaded by name. token: what requests must bring; None: nothing.
+    """
+
+    def __init__(
+        self,
+        models: Mapping[str, Any],
+        settings: ModelSettings | None = None,
+        repository: str | None = None,
+        token: str | None = None,
+        engine: str = "rondel",
+    ) -> None:
+        if token is not None and not token:
+            raise CallerError("the token is empty; expected text, or None for none")
+        self.metrics = Metrics()
+        self.models = Models(self.metrics, settings or ModelSettings(), repository, engine)
+        self._token = None if token is None else f"Bearer {token}".encode()
+        self.started = self.stopping = False
+        for name, given in models.items():
+            model, own = given if isinstance(given, tuple) else (given, None)
+            if hasattr(model, "get_inputs"):
+                self.models.know(name, None, own, model)
+            else:
+                self.models.know(name, model.SerializeToString() if hasattr(model, "SerializeToString") else model, own)
+
+    @property
+    def ready(self) -> bool:
+        return self.started and not self.stopping
+
+    async def start(self) -> list[LoadedModel]:
+        """Loads all models; raises the error of the first that cannot be loaded."""
+        loaded = [await self.models.load(name) for name in self.models.known()]
+        self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
+        self.started = True
+        return loaded
+
+    async def drain(self, grace: float) -> int:
+        """Accepts no new requests, and waits for those under way, at most `grace` seconds. Returns how many are left."""
+        self.stopping = True
+        end = asyncio.get_running_loop().time() + grace
+        while self.models.under_way and asyncio.get_running_loop().time() < end:
+            await asyncio.sleep(0.01)
+        return self.models.under_way
+
+    async def close(self) -> None:
+        self.stopping = True
+        self._sweeper.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._sweeper
+        await self.models.close()
+
+    async def infer(self, request: InferRequest) -> InferAnswer:
+        if self.stopping:
+            raise busy("the server is stopping", 1)
+        return await self.models.infer(request)
+
+    def check_token(self, authorization: bytes | None) -> None:
+        """authorization: the header of that name."""
+        if self._token is not None and not hmac.compare_digest(authorization or b"", self._token):
+            raise Refusal("the request lacks the token; expected the header 'Authorization: Bearer TOKEN'", 401, "UNAUTHENTICATED")
+
+    def metadata(self) -> dict[str, Any]:
+        return {"name": "rondel", "version": __version__, "extensions": EXTENSIONS}
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(1.0)
+            try:
+                self.models.drop_idle()
+            except Exception:
+                log.exception("idle sequences cannot be dropped")

@@ -1,0 +1,294 @@
+"""`rondel.serve` over HTTP: tritonclient's calls, plain JSON, and what is refused."""
+
+import gzip
+import json
+import re
+
+import numpy as np
+import onnx
+import pytest
+
+pytest.importorskip("fastapi")
+tritonhttp = pytest.importorskip("tritonclient.http")
+
+from serving import SUM, TANH, TRIPS, Gate, ask, infer, model, tensor  # noqa: E402
+from tritonclient.utils import InferenceServerException  # noqa: E402
+
+import rondel.serve  # noqa: E402
+from rondel.serve import ModelSettings, Server  # noqa: E402
+
+# A client of tritonclient that the server's thread collects cannot close itself.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+TYPES = model("""types (bool[n] a, uint8[n] b, int64[n] c, float16[n] d, double[n] e, string[n] f, int8[n] g, bfloat16[n] h)
+  => (bool[n] a2, uint8[n] b2, int64[n] c2, float16[n] d2, double[n] e2, string[n] f2, int8[n] g2, bfloat16[n] h2) {
+  a2 = Identity (a) b2 = Identity (b) c2 = Identity (c) d2 = Identity (d) e2 = Identity (e) f2 = Identity (f) g2 = Identity (g) h2 = Identity (h) }""")
+
+
+@pytest.fixture(scope="module")
+def server():
+    limited = ModelSettings(max_trips=100, max_memory_bytes=1 << 20, deadline=10.0)
+    models = {"tanh": TANH, "types": TYPES, "trips": (TRIPS, limited), "sum": SUM}
+    with Server(models, http_port=0, grpc_port=None, max_request_bytes=1 << 20) as s:
+        yield s
+
+
+@pytest.fixture(scope="module")
+def client(server):
+    with tritonhttp.InferenceServerClient(server.url.removeprefix("http://")) as c:
+        yield c
+
+
+def triton_input(name, array, datatype, binary=True):
+    made = tritonhttp.InferInput(name, list(array.shape), datatype)
+    made.set_data_from_numpy(array, binary_data=binary)
+    return made
+
+
+def test_health_and_metadata(client):
+    assert client.is_server_live() and client.is_server_ready() and client.is_model_ready("tanh") and client.is_model_ready("tanh", "1")
+    assert not client.is_model_ready("none") and not client.is_model_ready("tanh", "2")
+    assert client.get_server_metadata()["name"] == "rondel" and "binary_tensor_data" in client.get_server_metadata()["extensions"]
+    ports = client.get_model_metadata("tanh")
+    assert ports["inputs"] == [{"name": "x", "datatype": "FP32", "shape": [-1, 4]}] and ports["versions"] == ["1"]
+    config = client.get_model_config("tanh")
+    assert config["max_batch_size"] == 32 and config["input"] == [{"name": "x", "data_type": "TYPE_FP32", "dims": [4]}]
+    assert client.get_model_config("trips")["max_batch_size"] == 0
+
+
+@pytest.mark.parametrize("binary_in", [True, False])
+@pytest.mark.parametrize("binary_out", [True, False])
+def test_infer(client, binary_in, binary_out):
+    x = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
+    wanted = [tritonhttp.InferRequestedOutput("y", binary_data=binary_out)]
+    found = client.infer("tanh", [triton_input("x", x, "FP32", binary_in)], outputs=wanted, request_id="7")
+    (expected,) = rondel.InferenceSession(TANH).run(None, {"x": x})
+    np.testing.assert_array_equal(found.as_numpy("y"), expected)
+    assert found.get_response()["id"] == "7" and found.as_numpy("y").dtype == np.float32
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_every_datatype_comes_back(client, binary):
+    texts = np.array(["a", "", "ü\0b"], object)
+    given = {"a": np.array([True, False, True]), "b": np.array([0, 255, 3], np.uint8), "c": np.array([-(2**63), 2**63 - 1, 0]),
+             "e": np.array([1e-300, np.pi, -0.0]), "g": np.array([-128, 127, 0], np.int8), "f": texts}  # fmt: skip
+    names = {"a": "BOOL", "b": "UINT8", "c": "INT64", "e": "FP64", "g": "INT8", "f": "BYTES"}
+    inputs = [triton_input(n, x, names[n], binary) for n, x in given.items()]
+    half, brain = np.array([1, 0.5, -2], np.float16), np.array([1, 0.5, -2], np.float32)
+    inputs += [triton_input("d", half, "FP16"), triton_input("h", brain, "BF16")]  # these are always binary
+    outputs = [tritonhttp.InferRequestedOutput(n + "2", binary_data=binary or n in "dh") for n in "abcdefgh"]
+    found = client.infer("types", inputs, outputs=outputs)
+    for name, x in given.items():
+        got = found.as_numpy(name + "2")
+        texts_of = [t.decode() if isinstance(t, bytes) else t for t in got.tolist()]
+        assert got.shape == x.shape and texts_of == x.tolist()
+    np.testing.assert_array_equal(found.as_numpy("d2"), half)
+    np.testing.assert_array_equal(found.as_numpy("h2"), brain)
+
+
+def test_packed_bodies(client):
+    x = np.ones((2, 4), np.float32)
+    for kind in ("gzip", "deflate"):
+        found = client.infer("tanh", [triton_input("x", x, "FP32")], request_compression_algorithm=kind, response_compression_algorithm=kind)
+        np.testing.assert_array_equal(found.as_numpy("y"), np.tanh(x))
+
+
+def test_what_json_cannot_say_is_not_null(server):
+    x = np.array([[np.nan, np.inf, -np.inf, 0]], np.float32)
+    status, _, found = infer(server.url, "tanh", tensor("x", x))
+    np.testing.assert_array_equal(found["y"], [[np.nan, 1, -1, 0]])
+
+
+def test_asyncio_client(server):
+    import asyncio
+
+    aio = pytest.importorskip("tritonclient.http.aio")
+
+    async def main():
+        async with aio.InferenceServerClient(server.url.removeprefix("http://")) as c:
+            x = np.ones((1, 4), np.float32)
+            given = aio.InferInput("x", [1, 4], "FP32")
+            given.set_data_from_numpy(x)
+            found = await asyncio.gather(*(c.infer("tanh", [given]) for _ in range(8)))
+            return [f.as_numpy("y") for f in found]
+
+    assert all((y == np.tanh(np.ones((1, 4), np.float32))).all() for y in asyncio.run(main()))
+
+
+X = tensor("x", np.zeros((1, 4)))
+REFUSED = {
+    "no json": (b"{", "no JSON"),
+    "no object": (b"[1]", "expected a JSON object"),
+    "deep": (b"[" * 100_000, "no JSON"),
+    "no inputs": ({}, "'inputs' is None"),
+    "inputs are no list": ({"inputs": 1}, "'inputs' is 1"),
+    "missing input": ({"inputs": []}, "lacks the inputs x"),
+    "unknown input": ({"inputs": [X, tensor("q", [1])]}, "has no input 'q'; the inputs are x"),
+    "twice": ({"inputs": [X, X]}, "two items named 'x'"),
+    "name": ({"inputs": [{**X, "name": 3}]}, "expected text"),
+    "datatype": ({"inputs": [{**X, "datatype": "FP31"}]}, "'FP31'; expected one of"),
+    "other datatype": ({"inputs": [tensor("x", [[1, 2, 3, 4]], "INT64")]}, "is INT64; expected FP32"),
+    "shape": ({"inputs": [{**X, "shape": [-1, 4]}]}, "expected a list of extents"),
+    "huge shape": ({"inputs": [{**X, "shape": [2**62, 2**62]}]}, "input 'x'"),
+    "count": ({"inputs": [{**X, "data": [1, 2, 3]}]}, "input 'x'"),
+    "ragged": ({"inputs": [{**X, "data": [[1, 2], [3]]}]}, "input 'x'"),
+    "texts": ({"inputs": [{**X, "data": ["a"] * 4}]}, "input 'x'"),
+    "no data": ({"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 4]}]}, "neither 'data' nor"),
+    "bytes": ({"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 4], "parameters": {"binary_data_size": 16}}]}, "0 bytes are left"),
+    "rank": ({"inputs": [tensor("x", np.zeros(4))]}, "x"),
+    "output": ({"inputs": [X], "outputs": [{"name": "z"}]}, "has no output 'z'; the outputs are y"),
+    "classes": ({"inputs": [X], "outputs": [{"name": "y", "parameters": {"classification": 2}}]}, "'classification' is not served"),
+    "timeout": ({"inputs": [X], "parameters": {"timeout": -1}}, "expected an integer of 0 or more"),
+    "sequence": ({"inputs": [X], "parameters": {"sequence_id": 5, "sequence_start": True}}, "carries no states"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_bad_requests_say_what_is_wrong(server, name):
+    body, expected = REFUSED[name]
+    status, _, answer = ask(server.url, "/v2/models/tanh/infer", body)
+    assert status == 400 and expected in json.loads(answer)["error"]
+
+
+def test_bad_bytes(server):
+    text = json.dumps({"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 4], "parameters": {"binary_data_size": 16}}]}).encode()
+    path, header = "/v2/models/tanh/infer", "Inference-Header-Content-Length"
+    for data, length, expected in [
+        (text + bytes(17), str(len(text)), "1 bytes after the JSON belong to no input"),
+        (text + bytes(16), "9999", "Content-Length is '9999'"),
+        (text + bytes(16), "x", "Content-Length is 'x'"),
+        (text + bytes(16), None, "no JSON"),
+    ]:
+        status, _, answer = ask(server.url, path, data, {header: length} if length else {})
+        assert status == 400 and expected in json.loads(answer)["error"]
+    said = {"inputs": [{"name": "f", "datatype": "BYTES", "shape": [1], "parameters": {"binary_data_size": 5}}]}
+    for tail, expected in [(b"\5\0\0\0a", "ends within the element 0"), (b"\1\0\0\0\xff", "UTF-8")]:
+        text = json.dumps(said).encode()
+        status, _, answer = ask(server.url, "/v2/models/types/infer", text + tail, {header: str(len(text))})
+        assert status == 400 and expected in json.loads(answer)["error"]
+
+
+def test_too_large_unknown_and_wrong_methods(server):
+    path = "/v2/models/tanh/infer"
+    assert ask(server.url, path, bytes((1 << 20) + 1))[0] == 413
+    assert ask(server.url, path, gzip.compress(bytes(1 << 22)), {"Content-Encoding": "gzip"})[0] == 413
+    assert ask(server.url, path, b"xx", {"Content-Encoding": "gzip"})[0] == 400
+    assert ask(server.url, path, b"xx", {"Content-Encoding": "br"})[0] == 415
+    assert ask(server.url, path)[0] == 405
+    for missing in ("/v2/models/none/infer", "/v2/models/tanh/versions/2/infer"):
+        status, _, body = ask(server.url, missing, {"inputs": [X]})
+        assert status == 404 and "no" in json.loads(body)["error"]
+    assert ask(server.url, "/v2/nothing")[0] == 404 and ask(server.url, "/v2/models/none")[0] == 404
+
+
+def test_limits_of_a_request(server):
+    long = (tensor("n", 10**9, "INT64"), tensor("x", [1.0]))
+    few = (tensor("n", 50, "INT64"), tensor("x", [1.0]))
+    assert infer(server.url, "trips", *few)[0] == 200
+    status, _, error = infer(server.url, "trips", *long)
+    assert status == 400 and "the budget of 100 trips" in error
+    status, _, error = infer(server.url, "trips", *few, max_trips=10)
+    assert status == 400 and "the budget of 10 trips" in error
+    status, _, error = infer(server.url, "trips", *long, max_trips=10**6)
+    assert "the budget of 100 trips" in error, "a request may have less than the model, not more"
+    large = (tensor("n", 50, "INT64"), tensor("x", np.ones(2000)))
+    assert infer(server.url, "trips", *large)[0] == 200
+    status, _, error = infer(server.url, "trips", *large, max_memory_bytes=1000)
+    assert status == 400 and "memory budget of 1000 bytes" in error
+
+
+def test_a_deadline_ends_the_run():
+    with Server({"trips": TRIPS}, http_port=0, grpc_port=None) as s:
+        status, _, error = infer(s.url, "trips", tensor("n", 10**15, "INT64"), tensor("x", [1.0]), timeout=50_000)
+        assert status == 504 and "deadline" in error
+        assert infer(s.url, "trips", tensor("n", 3, "INT64"), tensor("x", [1.0]))[0] == 200, "the run has ended: the next one is not behind it"
+
+
+def test_token():
+    with Server({"tanh": TANH}, http_port=0, grpc_port=None, token="s3cret") as s:
+        assert ask(s.url, "/v2/health/ready")[0] == 200
+        for headers in ({}, {"Authorization": "Bearer other"}, {"Authorization": "s3cret"}):
+            for path in ("/v2", "/metrics", "/v2/models/tanh"):
+                status, answer_headers, _ = ask(s.url, path, headers=headers)
+                assert status == 401 and answer_headers["WWW-Authenticate"] == "Bearer"
+            assert ask(s.url, "/v2/repository/models/tanh/unload", b"", headers)[0] == 401
+        with tritonhttp.InferenceServerClient(s.url.removeprefix("http://")) as c:
+            given = [triton_input("x", np.ones((1, 4), np.float32), "FP32")]
+            assert c.infer("tanh", given, headers={"Authorization": "Bearer s3cret"}).as_numpy("y").shape == (1, 4)
+            with pytest.raises(InferenceServerException, match="lacks the token"):
+                c.infer("tanh", given)
+
+
+def test_metrics(server, client):
+    before = samples(server)
+    client.infer("sum", [triton_input(n, np.ones((3, 2), np.float32), "FP32") for n in ("x", "state")])
+    infer(server.url, "sum")
+    after = samples(server)
+    grown = {key: after[key] - before.get(key, 0) for key in after}
+    assert grown['rondel_requests_total{model="sum",outcome="200"}'] == 1 and grown['rondel_requests_total{model="sum",outcome="400"}'] == 1
+    assert grown['rondel_batch_rows_sum{model="sum"}'] == 3 and grown['rondel_run_seconds_count{model="sum"}'] == 1
+    assert grown['rondel_request_seconds_count{model="sum"}'] == 2 and after['rondel_model_ready{model="sum"}'] == 1
+    assert after['rondel_queue_length{model="sum"}'] == 0
+
+
+def samples(server):
+    from prometheus_client.parser import text_string_to_metric_families
+
+    text = ask(server.url, "/metrics")[2].decode()
+    assert re.search(r"^# HELP rondel_requests_total ", text, re.MULTILINE)
+    found = {}
+    for family in text_string_to_metric_families(text):
+        for s in family.samples:
+            labels = ",".join(f'{k}="{v}"' for k, v in sorted(s.labels.items()))
+            found[f"{s.name}{{{labels}}}"] = s.value
+    return found
+
+
+def test_statistics(server, client):
+    client.infer("types", [triton_input(n, np.zeros(1, t), d) for n, t, d in [
+        ("a", bool, "BOOL"), ("b", np.uint8, "UINT8"), ("c", np.int64, "INT64"), ("d", np.float16, "FP16"), ("e", float, "FP64"),
+        ("g", np.int8, "INT8"), ("h", np.float32, "BF16")]] + [triton_input("f", np.array(["a"], object), "BYTES")])  # fmt: skip
+    (one,) = client.get_inference_statistics("types")["model_stats"]
+    assert one["inference_stats"]["success"]["count"] >= 1 and one["execution_count"] >= 1
+    assert {m["name"] for m in client.get_inference_statistics()["model_stats"]} == {"tanh", "types", "trips", "sum"}
+
+
+def test_any_session_with_the_interface_is_served():
+    onnxruntime = pytest.importorskip("onnxruntime")
+    theirs = onnxruntime.InferenceSession(TANH.SerializeToString(), providers=["CPUExecutionProvider"])
+    gate = Gate(add=1.0)
+    gate.open.set()
+    with Server({"theirs": theirs, "gate": gate}, http_port=0, grpc_port=None) as s:
+        x = np.linspace(-1, 1, 8).reshape(2, 4)
+        np.testing.assert_allclose(infer(s.url, "theirs", tensor("x", x))[2]["y"], np.tanh(x), rtol=1e-6)
+        np.testing.assert_array_equal(infer(s.url, "gate", tensor("x", [[1, 2]]))[2]["y"], [[3, 5]])
+        status, _, error = infer(s.url, "gate", tensor("x", [[1, 2]]), max_trips=5)
+        assert status == 400 and "no budgets" in error
+        status, _, error = infer(s.url, "gate", tensor("x", [[-1, 2]]))
+        assert status == 500 and "a negative number" in error
+        status, _, error = infer(s.url, "theirs", tensor("x", [1, 2, 3]))
+        assert status == 400 and "x" in error
+
+
+def test_the_same_models_by_onnxruntime(tmp_path):
+    pytest.importorskip("onnxruntime")
+    onnx.save(TANH, tmp_path / "tanh.onnx")
+    with Server({"tanh": str(tmp_path / "tanh.onnx")}, http_port=0, grpc_port=None, engine="onnxruntime") as s:
+        assert json.loads(ask(s.url, "/v2/models/tanh")[2])["platform"] == "onnxruntime_onnx"
+        np.testing.assert_allclose(infer(s.url, "tanh", tensor("x", np.ones((1, 4))))[2]["y"], np.tanh(np.ones((1, 4))), rtol=1e-6)
+    with pytest.raises(rondel.CallerError, match="no budgets"):
+        Server({"tanh": TANH}, ModelSettings(max_trips=1), http_port=0, grpc_port=None, engine="onnxruntime").start()
+    with pytest.raises(rondel.CallerError, match="no module"):
+        Server({"tanh": TANH}, http_port=0, grpc_port=None, engine="nothing_here").start()
+
+
+def test_a_port_that_is_taken(server):
+    port = int(server.url.rpartition(":")[2])
+    with pytest.raises(rondel.CallerError, match="try another port"):
+        Server({"tanh": TANH}, http_port=port, grpc_port=None).start()
+
+
+@pytest.mark.parametrize("wrong", [{"batch": "maybe"}, {"queue": 0}, {"max_batch": -1}, {"deadline": -1.0}, {"instances": True}])
+def test_settings_are_checked(wrong):
+    with pytest.raises(rondel.CallerError, match="ModelSettings." + next(iter(wrong))):
+        ModelSettings(**wrong)

@@ -65,6 +65,11 @@ struct RunOptions {
   std::function<bool()> interrupted;
   /// Seed of the random ops.
   std::uint64_t seed = 0;
+  /// The most trips of any one loop of this run, 0 or more. The session's own limit holds, too.
+  std::int64_t max_trips = std::numeric_limits<std::int64_t>::max();
+  /// The most bytes that this run may hold at once, counted as in SessionOptions, whose limit for
+  /// all runs holds, too.
+  std::size_t max_memory_bytes = std::numeric_limits<std::size_t>::max();
 };
 
 /// An input or output of a model. `type` is in ONNX's notation, such as "tensor(float)". `shape`

@@ -225,6 +225,8 @@ NB_MODULE(_rondel, m) {
       .def(nb::init<>())
       .def_rw("deadline", &PyRunOptions::deadline, nb::arg().none())
       .def_rw("seed", &PyRunOptions::seed)
+      .def_rw("max_trips", &PyRunOptions::max_trips)
+      .def_rw("max_memory_bytes", &PyRunOptions::max_memory_bytes)
       .def_prop_rw(
           "terminate", [](const PyRunOptions& o) { return o.terminate.load(); },
           [](PyRunOptions& o, bool v) { o.terminate.store(v); });

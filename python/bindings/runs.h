@@ -16,6 +16,8 @@ namespace rondel::python {
 struct PyRunOptions {
   std::optional<double> deadline;
   std::uint64_t seed = 0;
+  std::int64_t max_trips = RunOptions().max_trips;
+  std::size_t max_memory_bytes = RunOptions().max_memory_bytes;
   std::atomic<bool> terminate{false};
 };
 
@@ -50,6 +52,8 @@ nanobind::list unpacked_results(PyRunOptions* options, const auto& run) {
   if (options != nullptr) {
     o.deadline = options->deadline;
     o.seed = options->seed;
+    o.max_trips = options->max_trips;
+    o.max_memory_bytes = options->max_memory_bytes;
     o.terminate = &options->terminate;
   }
   const std::vector<Value> results = run_interruptibly(o, run);

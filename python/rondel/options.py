@@ -271,6 +271,8 @@ class RunOptions(_Checked, _rondel.RunOptions):
         millions of strings); None: no deadline.
     terminate: set to True from any thread to end the run.
     seed: the seed of the random ops, 0 or more.
+    max_trips: the most trips of any one loop of this run; max_memory_bytes: the most memory that it may hold at once. The
+        limits of the session hold, too.
     log_severity_level, logid: as in SessionOptions.
 
     The other options of onnxruntime can be set and read; a value that has no meaning here warns once.
@@ -279,6 +281,8 @@ class RunOptions(_Checked, _rondel.RunOptions):
     deadline: float | None
     terminate: bool
     seed: int
+    max_trips: int
+    max_memory_bytes: int
     log_severity_level: int
     log_verbosity_level: int
     logid: str
@@ -288,6 +292,8 @@ class RunOptions(_Checked, _rondel.RunOptions):
         "deadline": ("seconds, 0 or more, or None", seconds),
         "terminate": _BOOLEAN,
         "seed": integer(0, 2**64 - 1),
+        "max_trips": integer(0, 2**63 - 1),
+        "max_memory_bytes": integer(0, 2**64 - 1),
     }
     _THEIRS = {
         "log_severity_level": _SEVERITY,

@@ -42,8 +42,10 @@ std::size_t class_bytes(std::size_t c) {
 
 struct Memory::Pool {
   Pool(std::size_t b, bool c) : budget(b), checked(c), free(class_count) {}
+  Pool(std::size_t b, std::shared_ptr<Pool> p)
+      : budget(b), checked(p->checked), parent(std::move(p)) {}
   ~Pool() {
-    for (std::size_t c = 0; c < class_count; ++c)
+    for (std::size_t c = 0; c < free.size(); ++c)
       for (void* block : free[c]) give_back_block(block, class_bytes(c));
   }
 
@@ -56,11 +58,22 @@ struct Memory::Pool {
                                 "use; raise max_memory_bytes or make the inputs smaller",
                                 budget, bytes, now));
     } while (!used.compare_exchange_weak(now, now + bytes, std::memory_order_relaxed));
+    if (!parent) return;
+    try {
+      parent->claim(bytes);
+    } catch (...) {
+      used.fetch_sub(bytes, std::memory_order_relaxed);
+      throw;
+    }
   }
   std::size_t bytes_behind() const { return checked ? 64 : 0; }
-  void unclaim(std::size_t bytes) { used.fetch_sub(bytes, std::memory_order_relaxed); }
+  void unclaim(std::size_t bytes) {
+    used.fetch_sub(bytes, std::memory_order_relaxed);
+    if (parent) parent->unclaim(bytes);
+  }
 
   void* take(std::size_t c) {
+    if (parent) return parent->take(c);
     {
       const std::lock_guard lock(mutex);
       if (!free[c].empty()) {
@@ -75,6 +88,10 @@ struct Memory::Pool {
 
   void give_back(void* block, std::size_t c) {
     unclaim(class_bytes(c));
+    keep(block, c);
+  }
+  void keep(void* block, std::size_t c) {
+    if (parent) return parent->keep(block, c);
     {
       const std::lock_guard lock(mutex);
       if (kept + class_bytes(c) <= most_kept) {
@@ -88,6 +105,7 @@ struct Memory::Pool {
 
   const std::size_t budget;
   const bool checked;
+  const std::shared_ptr<Pool> parent;  ///< claims and blocks are its, too
   std::atomic<std::size_t> used{0};
   std::mutex mutex;
   std::vector<std::vector<void*>> free;
@@ -199,6 +217,12 @@ struct Memory::BlockOwner {
 };
 
 Memory::Memory(std::size_t budget, bool checked) : pool_(std::make_shared<Pool>(budget, checked)) {}
+
+Memory::Memory(std::shared_ptr<Pool> pool) : pool_(std::move(pool)) {}
+
+Memory Memory::within(std::size_t budget) const {
+  return Memory(std::make_shared<Pool>(budget, pool_));
+}
 
 bool Memory::checked() const { return pool_->checked; }
 std::size_t Memory::bytes_behind() const { return pool_->bytes_behind(); }

@@ -15,6 +15,9 @@ class Memory {
   /// `checked`: check mode. Blocks are poisoned when they are allocated (base/poison.h), and some
   /// bytes behind each of them are readable.
   explicit Memory(std::size_t budget_bytes, bool checked = false);
+  /// A handle with a budget of its own: what is claimed through it counts against both budgets. The
+  /// pool is shared.
+  Memory within(std::size_t budget_bytes) const;
   bool checked() const;
   /// The bytes behind each value that may be read: in check mode, products are seen to leave them
   /// as they are; else 0. A multiple of 64.
@@ -42,6 +45,7 @@ class Memory {
 
  private:
   struct Pool;
+  explicit Memory(std::shared_ptr<Pool>);
   struct Strings;
   struct StringsOwner;
   struct BlockOwner;

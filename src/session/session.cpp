@@ -241,8 +241,12 @@ struct Session::Impl {
   /// `inputs()` returns the values of the inputs in order, checked.
   std::vector<Value> run(std::span<const std::size_t> wanted, const auto& inputs,
                          const RunOptions& o, std::span<session::Carried> carried = {}) const {
-    runtime::Memory shared = memory;
-    runtime::Run run{shared, options.max_trips, o.seed, options.intra_op_num_threads};
+    require(o.max_trips >= 0, "RunOptions.max_trips is {}; expected 0 or more", o.max_trips);
+    runtime::Memory within = o.max_memory_bytes < options.max_memory_bytes
+                                 ? memory.within(o.max_memory_bytes)
+                                 : memory;
+    runtime::Run run{within, std::min(options.max_trips, o.max_trips), o.seed,
+                     options.intra_op_num_threads};
     session::Watch watch(run, o);
     const CancellationScope cancellation(
         [](const void* r) { static_cast<const runtime::Run*>(r)->check_stop(); }, &run);

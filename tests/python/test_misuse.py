@@ -47,6 +47,8 @@ def test_session_options(name, wrong):
         *[("deadline", w) for w in (-1, float("nan"), "1", True, [1])],
         *[("seed", w) for w in (-1, 2**64, 1.5, "1", None)],
         *[("terminate", w) for w in (1, None, "yes")],
+        *[("max_trips", w) for w in (-1, 2**63, 1.5, None)],
+        *[("max_memory_bytes", w) for w in (-1, 2**64, 1e9, None)],
     ],
 )
 def test_run_options(name, wrong):

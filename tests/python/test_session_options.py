@@ -436,3 +436,23 @@ def dimensions_with_weights():
 def test_options_are_printed_as_far_as_they_are_set():
     assert repr(rondel.SessionOptions()) == "SessionOptions()"
     assert repr(options(max_trips=3, logid="a")) == "SessionOptions(max_trips=3, logid='a')"
+
+
+@pytest.mark.parametrize("jit", [True, False])
+def test_a_run_may_have_less_than_the_session(jit):
+    made = rondel.InferenceSession(model(LOOP), options(max_trips=100, jit=jit))
+    feeds, limits = {"x": np.ones(1000, np.float32), "most": np.int64(50)}, rondel.RunOptions()
+    for _ in range(3):  # interpreted, then native
+        limits.max_trips, limits.max_memory_bytes = 10, 10**9
+        with pytest.raises(rondel.LimitExceeded, match="the budget of 10 trips is used up"):
+            made.run(None, feeds, limits)
+        limits.max_trips, limits.max_memory_bytes = 50, 1000
+        with pytest.raises(rondel.LimitExceeded, match="the memory budget of 1000 bytes does not allow"):
+            made.run(None, feeds, limits)
+        limits.max_memory_bytes = 10**6
+        same(made.run(None, feeds, limits)[0], feeds["x"])
+        limits.max_trips = 10**9
+        with pytest.raises(rondel.LimitExceeded, match="the budget of 100 trips"):
+            made.run(None, feeds | {"most": np.int64(500)}, limits)
+    there = pickle.loads(pickle.dumps(limits))
+    assert (there.max_trips, there.max_memory_bytes) == (10**9, 10**6)

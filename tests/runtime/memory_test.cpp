@@ -28,6 +28,23 @@ TEST(Memory, WhatNoMemoryHoldsIsALimit) {
   EXPECT_EQ(memory.in_use(), 0U);
 }
 
+TEST(Memory, ABudgetWithinAnotherCountsAgainstBoth) {
+  Memory outer(4096);
+  const auto bytes = [](Memory& m, std::int64_t n) { return m.allocate(DType::u8, {n}); };
+  {
+    Memory inner = outer.within(1024), wide = outer.within(1 << 20);
+    const Tensor kept = bytes(inner, 1024);
+    EXPECT_EQ(blame_of([&] { bytes(inner, 64); }), Blame::limit);
+    EXPECT_EQ(outer.in_use(), 1024U);
+    EXPECT_EQ(blame_of([&] { bytes(wide, 4096); }), Blame::limit);
+    EXPECT_EQ(wide.in_use(), 0U) << "what the outer budget refuses is not counted";
+    const Tensor other = bytes(wide, 2048);
+    EXPECT_EQ(outer.in_use(), 3072U);
+  }
+  EXPECT_EQ(outer.in_use(), 0U);
+  const Tensor all = bytes(outer, 4096);
+}
+
 TEST(Memory, InCheckModeBlocksShowThatNothingWroteThem) {
   Memory memory(std::size_t{1} << 30, true);
   for (int again = 0; again < 2; ++again) {  // the second block is pooled

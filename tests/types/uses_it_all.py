@@ -47,6 +47,7 @@ def sessions() -> None:
     rondel.InferenceSession(b"", sess_options=None, providers=["CPUExecutionProvider"], provider_options=[{}])
     rondel.InferenceSession("m.onnx", 3)  # wrong: options
     limits = rondel.RunOptions()
+    limits.max_trips, limits.max_memory_bytes = 1000, 1 << 30
     limits.deadline, limits.seed, limits.terminate, limits.logid = 1.5, 3, False, "mine"
     limits.add_run_config_entry("key", limits.get_run_config_entry("key"))
     results = session.run(None, {"x": X, "n": 3}, limits)

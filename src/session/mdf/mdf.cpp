@@ -334,10 +334,7 @@ Values Simulation::advance(std::int64_t evaluations, double dt, const Values& in
     const auto known = impl_->states.find(state.name);
     feeds.emplace(state.name, known == impl_->states.end() ? impl_->begin(state) : known->second);
   }
-  RunOptions own;
-  own.deadline = options.deadline;
-  own.terminate = options.terminate;
-  own.interrupted = options.interrupted;
+  RunOptions own = options;
   own.seed = options.seed + static_cast<std::uint64_t>(impl_->evaluated);
   std::map<std::string, Value> outputs = compiled->session.run(feeds, own);
   Values results = recorded(outputs, compiled->states);

@@ -37,7 +37,8 @@ from .session import InferenceSession
 from .sparse import OrtSparseFormat, SparseTensor
 
 if _TYPE_CHECKING:
-    from . import backend, code_cache, deepx, functions, mdf, network, serve, torch, train
+    # Not serve: type checkers would read FastAPI and gRPC for everybody.
+    from . import backend, code_cache, deepx, functions, mdf, network, torch, train
 
 _LAZY = ("backend", "code_cache", "deepx", "functions", "mdf", "network", "serve", "torch", "train")  # modules that are loaded when they are first used
 

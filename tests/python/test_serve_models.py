@@ -37,7 +37,8 @@ def folder(tmp_path_factory):
     onnx.save(scale(1), made / "scale.onnx")
     (made / "tree" / "1").mkdir(parents=True)
     onnx.save(scale(7), made / "tree" / "1" / "model.onnx")
-    (made / "broken.txt").write_text("no model")
+    (made / "text.txt").write_text("no model")
+    (made / "broken.onnx").write_text("no model")
     return made
 
 
@@ -52,7 +53,8 @@ def index(s, **said):
 
 
 def test_the_repository(server, folder):
-    assert {n: m["state"] for n, m in index(server).items()} == {"scale": "READY", "tree": "READY"}
+    assert {n: m["state"] for n, m in index(server).items()} == {"broken": "UNAVAILABLE", "scale": "READY", "tree": "READY"}
+    assert "broken.onnx" in index(server)["broken"]["reason"]
     assert infer(server.url, "tree", tensor("x", ONE))[2]["y"].tolist() == [[7, 7]]
     assert ask(server.url, "/v2/repository/models/new/load", b"")[0] == 404
     onnx.save(scale(3), folder / "new.onnx")

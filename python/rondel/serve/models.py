@@ -234,6 +234,10 @@ class Models:
             raise CallerError(f"two models are named '{name}'; give one another name: NAME={name}.onnx")
         self._sources[name] = source, settings or self._settings, session
 
+    def is_named(self, name: str) -> bool:
+        """Whether `know` named it, and not its file in the repository alone."""
+        return name in self._sources
+
     def known(self) -> list[str]:
         return sorted({*self._sources, *self._in_repository()})
 

@@ -127,6 +127,7 @@ class Server:
             rpc = await self._start_grpc()
         except BaseException:
             listener.close()
+            await self.service.close()
             raise
         self.url = f"http://{_address(self._host, listener.getsockname()[1])}"
         options = {"lifespan": "off", "log_config": None, "access_log": False, "timeout_graceful_shutdown": max(1, int(self._grace)), "backlog": 2048}
@@ -195,8 +196,10 @@ def _run(main: Any) -> None:
         asyncio.set_event_loop(loop)
         loop.run_until_complete(main)
     finally:
-        for task in asyncio.all_tasks(loop):
+        rest = asyncio.all_tasks(loop)
+        for task in rest:
             task.cancel()
+        loop.run_until_complete(asyncio.gather(*rest, return_exceptions=True))
         loop.run_until_complete(loop.shutdown_asyncgens())
         asyncio.set_event_loop(None)
         loop.close()

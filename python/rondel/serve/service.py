@@ -43,6 +43,7 @@ class Service:
         self.models = Models(self.metrics, settings or ModelSettings(), repository, engine)
         self._token = None if token is None else f"Bearer {token}".encode()
         self.started = self.stopping = False
+        self._sweeper: asyncio.Task[None] | None = None
         for name, given in models.items():
             model, own = given if isinstance(given, tuple) else (given, None)
             if hasattr(model, "get_inputs"):
@@ -55,8 +56,15 @@ class Service:
         return self.started and not self.stopping
 
     async def start(self) -> list[LoadedModel]:
-        """Loads all models; raises the error of the first that cannot be loaded."""
-        loaded = [await self.models.load(name) for name in self.models.known()]
+        """Loads all models; raises the error of the first that cannot be loaded. One of the repository that cannot is left out."""
+        loaded = []
+        for name in self.models.known():
+            try:
+                loaded.append(await self.models.load(name))
+            except Exception as error:
+                if self.models.is_named(name):
+                    raise
+                log.warning("model '%s' of the repository is not loaded: %s", name, error)
         self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
         self.started = True
         return loaded
@@ -71,9 +79,10 @@ class Service:
 
     async def close(self) -> None:
         self.stopping = True
-        self._sweeper.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._sweeper
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._sweeper
         await self.models.close()
 
     async def infer(self, request: InferRequest) -> InferAnswer:

@@ -4,9 +4,10 @@
     python bench/serving.py --only loop   workloads whose names contain "loop"
     python bench/serving.py --quick       shorter
 
-Each server is a process that is bound to one core; the client is bound to another, if there is one. Requests come over HTTP, with binary tensors, on
-16 connections that stay open. At the fixed rate a request has its time whether the one before is answered or not, and its latency counts from then: a server that
-stalls does not slow the client down. `most` is the rate at which all connections are always busy. The engines take turns, round by round.
+Each server is a process that is bound to one core; the client is bound to another, if there is one. Requests come over HTTP, with
+binary tensors, on 16 connections that stay open. At the fixed rate a request has its time whether the one before is answered or not,
+and its latency counts from then: a server that stalls does not slow the client down. `requests a second` is the rate if all connections
+are always busy, and the CPU time is the server's, of all its threads, at that rate. The engines take turns, round by round.
 """
 
 import argparse
@@ -63,6 +64,10 @@ class Serving:
                 self.host, self.port = re.search(r"http://(\S+):(\d+)", line).groups()
                 return
         raise SystemExit(f"the server with {engine} did not start")
+
+    def cpu_seconds(self):
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self):
         self.process.terminate()
@@ -133,9 +138,9 @@ async def at_rate(connections, request, rate, seconds):
     return latencies
 
 
-async def at_most(connections, request, seconds):
-    """Requests a second, if each connection asks again as soon as it has its answer."""
-    end, count = time.perf_counter() + seconds, 0
+async def at_most(server, connections, request, seconds):
+    """(requests a second, CPU seconds of the server for one), if each connection asks again as soon as it has its answer."""
+    end, count, spent = time.perf_counter() + seconds, 0, server.cpu_seconds()
 
     async def one(c):
         nonlocal count
@@ -145,11 +150,11 @@ async def at_most(connections, request, seconds):
 
     begin = time.perf_counter()
     await asyncio.gather(*map(one, connections))
-    return count / (time.perf_counter() - begin)
+    return count / (time.perf_counter() - begin), (server.cpu_seconds() - spent) / count
 
 
 async def measure(name, rate, rounds, seconds):
-    """{engine: (all latencies at the rate, median of the most)}; the engines take turns."""
+    """{engine: (all latencies at the rate, medians of the most and of its CPU seconds)}; the engines take turns."""
     model, x = WORKLOADS[name]()
     cores = sorted(os.sched_getaffinity(0))
     request = request_of(x)
@@ -162,18 +167,18 @@ async def measure(name, rate, rounds, seconds):
             connections = {engine: await connect(server) for engine, server in servers.items()}
             outputs = {}
             for engine in ENGINES:
-                await at_most(connections[engine], request, 1.0)  # warms up
+                await at_most(servers[engine], connections[engine], request, 1.0)  # warms up
                 outputs[engine] = output_of(connections[engine][0])
             np.testing.assert_allclose(outputs["rondel"], outputs["onnxruntime"], rtol=1e-4, atol=1e-5)
             for k in range(rounds):
                 for engine in ENGINES[k % 2 :] + ENGINES[: k % 2]:
                     found[engine][0].extend(await at_rate(connections[engine], request, rate, seconds))
-                    found[engine][1].append(await at_most(connections[engine], request, seconds))
+                    found[engine][1].append(await at_most(servers[engine], connections[engine], request, seconds))
         finally:
             os.sched_setaffinity(0, set(cores))
             for server in servers.values():
                 server.stop()
-    return {engine: (latencies, statistics.median(most)) for engine, (latencies, most) in found.items()}
+    return {engine: (latencies, *map(statistics.median, zip(*most))) for engine, (latencies, most) in found.items()}
 
 
 def main(arguments=None):
@@ -183,15 +188,15 @@ def main(arguments=None):
     parser.add_argument("--quick", action="store_true", help="two rounds of a second")
     options = parser.parse_args(arguments)
     rounds, seconds = (2, 1.0) if options.quick else (5, 4.0)
-    print(f"{'':24} {f'ms at {options.rate:,} requests a second':>40} {'requests':>12}")
-    print(f"{'workload':12} {'engine':11} {'median':>10} {'p90':>9} {'p99':>9} {'most':>9} {'a second':>12}", flush=True)
+    print(f"{'':24} {f'ms at {options.rate:,} requests a second':>40} {'requests':>12} {'us of CPU':>10}")
+    print(f"{'workload':12} {'engine':11} {'median':>10} {'p90':>9} {'p99':>9} {'most':>9} {'a second':>12} {'a request':>10}", flush=True)
     slow = []
     for name in WORKLOADS:
         if options.only not in name:
             continue
-        for engine, (latencies, most) in uvloop.run(measure(name, options.rate, rounds, seconds)).items():
+        for engine, (latencies, most, cpu) in uvloop.run(measure(name, options.rate, rounds, seconds)).items():
             p50, p90, p99 = np.percentile(latencies, [50, 90, 99]) * 1e3
-            print(f"{name:12} {engine:11} {p50:10.2f} {p90:9.2f} {p99:9.2f} {max(latencies) * 1e3:9.2f} {most:12,.0f}", flush=True)
+            print(f"{name:12} {engine:11} {p50:10.2f} {p90:9.2f} {p99:9.2f} {max(latencies) * 1e3:9.2f} {most:12,.0f} {cpu * 1e6:10.0f}", flush=True)
             if engine == "rondel" and (p99 > 5 or most < options.rate):
                 slow.append(f"{name}: p99 {p99:.1f} ms, {most:,.0f} requests a second; expected under 5 ms and {options.rate:,} or more")
     for line in slow:

@@ -7,6 +7,7 @@ import concurrent.futures
 import contextlib
 import ipaddress
 import logging
+import os
 import socket
 import sys
 import threading
@@ -130,8 +131,14 @@ class Server:
             await self.service.close()
             raise
         self.url = f"http://{_address(self._host, listener.getsockname()[1])}"
-        options = {"lifespan": "off", "log_config": None, "access_log": False, "timeout_graceful_shutdown": max(1, int(self._grace)), "backlog": 2048}
-        web = _Web(uvicorn.Config(application(self.service, self._most), **options), stopped)
+        web = _Web(
+            uvicorn.Config(
+                application(self.service, self._most), lifespan="off", log_config=None, access_log=False, backlog=2048,
+                timeout_keep_alive=75,  # a client that asks once in a while finds its connection
+                timeout_graceful_shutdown=max(1, int(self._grace)),
+            ),
+            stopped,
+        )  # fmt: skip
         serving = asyncio.ensure_future(web.serve(sockets=[listener]))
         while not web.started and not serving.done():
             await asyncio.sleep(0.005)
@@ -175,7 +182,7 @@ class _Web(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         if self._stopped.is_set():
-            raise SystemExit(128 + sig)
+            os._exit(128 + sig)  # not by an exception: runs on other threads would be waited for
         _call_soon(self._loop, self._stopped.set)
 
 

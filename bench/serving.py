@@ -167,7 +167,8 @@ async def measure(name, rate, rounds, seconds):
             connections = {engine: await connect(server) for engine, server in servers.items()}
             outputs = {}
             for engine in ENGINES:
-                await at_most(servers[engine], connections[engine], request, 1.0)  # warms up
+                await at_most(servers[engine], connections[engine], request, 1.0)  # warms up: large batches, then small ones
+                await at_rate(connections[engine], request, rate, 1.0)
                 outputs[engine] = output_of(connections[engine][0])
             np.testing.assert_allclose(outputs["rondel"], outputs["onnxruntime"], rtol=1e-4, atol=1e-5)
             for k in range(rounds):

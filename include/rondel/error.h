@@ -23,7 +23,8 @@ struct ErrorFrame {
 
 /// Every error that Rondel throws: who is to blame, where it happened and what happened. `what()`
 /// is the complete text, "node 'decode' (Loop), trip 3: node 'pick' (Gather): index 7 is ...", with
-/// the types and shapes, what was expected and, if there is one, the way out.
+/// the types and shapes, what was expected and, if there is one, the way out. (Other exceptions:
+/// std::bad_alloc if the process is out of memory, and what the caller's own callbacks throw.)
 class RONDEL_API Error : public std::runtime_error {
  public:
   Error(Blame, std::string message, std::vector<ErrorFrame> frames = {});

@@ -65,9 +65,10 @@ RONDEL_API ExportReport export_model(std::span<const std::byte> model,
 RONDEL_API ExportReport export_model(const Session&, const std::filesystem::path& to,
                                      const ExportOptions& = {});
 
-/// The same, returned as bytes. A model above 2 GiB is an error: its initializers need a file.
+/// The same, returned as bytes, which `Session` opens and `export_model` reads: a serialized
+/// ModelProto. A model above 2 GiB is an error: its initializers need a file.
 struct ExportedModel {
-  std::string bytes;
+  std::vector<std::byte> bytes;
   ExportReport report;
 };
 RONDEL_API ExportedModel export_model(const std::filesystem::path& model,

@@ -1,6 +1,7 @@
 #pragma once
 #include <rondel/session.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -87,8 +88,8 @@ class RONDEL_API GraphWriter {
 
   /// The serialized GraphProto, for a body.
   std::string graph_bytes() const;
-  /// The serialized ModelProto.
-  std::string model_bytes() const;
+  /// The serialized ModelProto, which a Session opens.
+  std::vector<std::byte> model_bytes() const;
   /// A session of the graph. The writer must not be used afterwards.
   Session session(const SessionOptions&);
 

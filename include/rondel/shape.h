@@ -1,4 +1,6 @@
 #pragma once
+#include <rondel/export.h>
+
 #include <algorithm>
 #include <compare>
 #include <cstddef>
@@ -6,7 +8,6 @@
 #include <cstring>
 #include <initializer_list>
 #include <iterator>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -70,8 +71,9 @@ class Shape {
 
   reference operator[](size_type i) { return data()[i]; }
   const_reference operator[](size_type i) const { return data()[i]; }
+  /// Throws Error(caller) for an index that is not below size().
   const_reference at(size_type i) const {
-    if (i >= size_) throw std::out_of_range("Shape::at");
+    if (i >= size_) not_below_size(i);
     return data()[i];
   }
   reference front() { return data()[0]; }
@@ -143,6 +145,7 @@ class Shape {
   }
 
  private:
+  [[noreturn]] RONDEL_API void not_below_size(size_type i) const;
   void copy(const Shape& other) {
     if (heap_ == nullptr && other.heap_ == nullptr) {
       std::memcpy(own_, other.own_, sizeof(own_));

@@ -3,6 +3,7 @@
 #include <rondel/export.h>
 #include <rondel/shape.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -49,6 +50,8 @@ class RONDEL_API Tensor {
   /// A view of existing memory, which `owner` keeps alive. `strides` in elements.
   Tensor(DType dtype, Shape shape, Shape strides, void* data, std::shared_ptr<void> owner);
 
+  /// A new block with these elements, in row-major order. Throws Error(caller) unless there is one
+  /// value for each element of the shape.
   template <class T> static Tensor from(Shape shape, std::span<const T> values);
   template <class T> static Tensor from(Shape shape, std::initializer_list<T> values) {
     return from<T>(std::move(shape), std::span<const T>(values.begin(), values.size()));
@@ -87,6 +90,8 @@ class RONDEL_API Tensor {
   void assign(const Tensor& source) const;
 
  private:
+  [[noreturn]] void not_filled_by(std::size_t values) const;
+
   DType dtype_ = DType::f32;
   Shape shape_;
   Shape strides_;
@@ -98,7 +103,7 @@ template <class T> Tensor Tensor::from(Shape shape, std::span<const T> values) {
   Tensor t(dtype_of<T>::value, std::move(shape));
   T* out = t.data_as<T>();
   const auto n = static_cast<std::size_t>(t.size());
-  if (n != values.size()) throw std::invalid_argument("Tensor::from: values do not fill the shape");
+  if (n != values.size()) t.not_filled_by(values.size());
   for (std::size_t i = 0; i < n; ++i) out[i] = values[i];
   return t;
 }
@@ -125,9 +130,17 @@ class RONDEL_API Value : public std::variant<std::monostate, Tensor, Sequence, O
   bool is_tensor() const { return std::holds_alternative<Tensor>(*this); }
   bool is_sequence() const { return std::holds_alternative<Sequence>(*this); }
   bool is_optional() const { return std::holds_alternative<Optional>(*this); }
-  const Tensor& tensor() const { return std::get<Tensor>(*this); }
-  const Sequence& sequence() const { return std::get<Sequence>(*this); }
-  const Optional& optional() const { return std::get<Optional>(*this); }
+  /// Each of these throws Error(caller) if the value is of another kind.
+  const Tensor& tensor() const { return held<Tensor>("a tensor"); }
+  const Sequence& sequence() const { return held<Sequence>("a sequence"); }
+  const Optional& optional() const { return held<Optional>("an optional"); }
+
+ private:
+  template <class T> const T& held(const char* kind) const {
+    if (const T* it = std::get_if<T>(this)) return *it;
+    is_not(kind);
+  }
+  [[noreturn]] void is_not(const char* kind) const;
 };
 
 /// "f32[2,3]", "seq of 3 f32", "optional (empty)"

@@ -68,7 +68,7 @@ PortInfo port(std::string name, std::string type, std::optional<std::vector<std:
   return {std::move(name), std::move(type), std::move(shape)};
 }
 
-nb::bytes as_bytes(const std::string& s) { return nb::bytes(s.data(), s.size()); }
+nb::bytes as_bytes(const auto& s) { return nb::bytes(s.data(), s.size()); }
 
 }  // namespace
 

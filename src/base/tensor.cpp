@@ -123,6 +123,11 @@ Tensor::Tensor(DType dtype, Shape shape, Shape strides, void* data, std::shared_
   data_ = owner_.get();
 }
 
+void Tensor::not_filled_by(std::size_t values) const {
+  fail("Tensor::from: {} has {} elements, but {} values are given", to_text(dtype_, shape_), size(),
+       values);
+}
+
 Tensor Tensor::zeros(DType dtype, Shape shape) {
   Tensor t(dtype, std::move(shape));
   if (dtype != DType::string)
@@ -180,6 +185,14 @@ void Tensor::assign(const Tensor& source) const {
     broken_invariant("assignment of {} to {}", to_text(source.dtype_, source.shape_),
                      to_text(dtype_, shape_));
   copy_block(source, *this);
+}
+
+void Shape::not_below_size(size_type i) const {
+  fail("Shape::at: index {}, but [{}] has {} extents", i, join(*this, ","), size_);
+}
+
+void Value::is_not(const char* kind) const {
+  fail("the value is not {}, but {}", kind, to_text(*this));
 }
 
 std::string to_text(const Value& value) {

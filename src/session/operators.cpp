@@ -14,8 +14,7 @@ namespace {
 GraphBytes rewritten(const auto& model, int opset) {
   ExportOptions options;
   options.opset = opset;
-  const std::string bytes = export_model(model, options).bytes;
-  return *onnx::plain_body(std::as_bytes(std::span(bytes)), opset);
+  return *onnx::plain_body(export_model(model, options).bytes, opset);
 }
 
 }  // namespace
@@ -54,7 +53,7 @@ std::vector<PortInfo> GraphWriter::node(
 
 void GraphWriter::output(const std::string& name) { impl_->writer.output(name); }
 std::string GraphWriter::graph_bytes() const { return impl_->writer.graph_bytes(); }
-std::string GraphWriter::model_bytes() const { return impl_->writer.model_bytes(); }
+std::vector<std::byte> GraphWriter::model_bytes() const { return impl_->writer.model_bytes(); }
 
 Session GraphWriter::session(const SessionOptions& o) {
   frontends::Imported made = impl_->writer.imported();
@@ -71,8 +70,7 @@ std::vector<std::string> free_names(const GraphBytes& graph) { return onnx::free
 
 GraphBytes body_of_graph(const GraphBytes& graph, int written_in, int opset) {
   if (written_in == opset) return graph;
-  const std::string model = onnx::model_of_graph(graph, written_in);
-  return body_of_model(std::as_bytes(std::span(model)), opset);
+  return body_of_model(onnx::model_of_graph(graph, written_in), opset);
 }
 
 GraphBytes body_of_model(const Session& s, int opset) { return rewritten(s, opset); }

@@ -32,7 +32,7 @@ ir::Graph read_back(const ir::Graph& g, std::optional<int> opset = {}) {
   ExportOptions o;
   o.opset = opset;
   const ExportedModel written = exporters::to_bytes(g, {}, o);
-  return onnx::import_bytes(std::as_bytes(std::span(written.bytes))).graph;
+  return onnx::import_bytes(written.bytes).graph;
 }
 
 /// The tensor of a result, or the tensor that it holds if it is an optional.

@@ -5,6 +5,7 @@
 #include "exporters/onnx/files.h"
 #include "exporters/onnx/model.h"
 #include "exporters/onnx/outline.h"
+#include "formats/onnx/proto.h"
 
 namespace rondel::exporters {
 namespace {
@@ -34,7 +35,7 @@ ExportedModel to_bytes(const ir::Graph& g, const ModelInfo& info, const ExportOp
           size);
   embed(m);
   run_checker(m);
-  ExportedModel out{m.proto.SerializeAsString(), std::move(m.report)};
+  ExportedModel out{onnx::serialized(m.proto), std::move(m.report)};
   out.report.bytes = out.bytes.size();
   return out;
 }

@@ -6,7 +6,6 @@
 
 #include <limits>
 #include <system_error>
-#include <vector>
 
 namespace rondel::onnx {
 namespace {
@@ -55,6 +54,15 @@ std::shared_ptr<pb::ModelProto> read_model(const std::filesystem::path& path) {
   try {
     return parse_model(bytes);
   } catch (const Error& e) { throw e.within(path.string()); }
+}
+
+std::vector<std::byte> serialized(const pb::ModelProto& model) {
+  std::vector<std::byte> bytes(model.ByteSizeLong());
+  require(bytes.size() <= most_bytes, "the model has {} bytes; a protobuf holds at most 2 GiB",
+          bytes.size());
+  invariant(model.SerializeToArray(bytes.data(), static_cast<int>(bytes.size())),
+            "the model cannot be serialized");
+  return bytes;
 }
 
 }  // namespace rondel::onnx

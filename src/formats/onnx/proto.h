@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace rondel::onnx {
 
@@ -24,5 +25,7 @@ namespace pb = ::onnx;
 /// has a known ir_version and a graph.
 std::shared_ptr<pb::ModelProto> parse_model(std::span<const std::byte>);
 std::shared_ptr<pb::ModelProto> read_model(const std::filesystem::path&);
+/// The model as bytes that `parse_model` reads; at most 2 GiB.
+std::vector<std::byte> serialized(const pb::ModelProto&);
 
 }  // namespace rondel::onnx

@@ -169,7 +169,7 @@ void GraphWriter::output(const std::string& name) {
 }
 
 std::string GraphWriter::graph_bytes() const { return impl_->model->graph().SerializeAsString(); }
-std::string GraphWriter::model_bytes() const { return impl_->model->SerializeAsString(); }
+std::vector<std::byte> GraphWriter::model_bytes() const { return serialized(*impl_->model); }
 
 Imported GraphWriter::imported() {
   impl_->importer.graph().set_results(ir::RegionId::root, std::move(impl_->results));
@@ -212,10 +212,10 @@ std::vector<std::string> free_names(const GraphBytes& graph) {
   return {found.begin(), found.end()};
 }
 
-std::string model_of_graph(const GraphBytes& graph, int opset) {
+std::vector<std::byte> model_of_graph(const GraphBytes& graph, int opset) {
   const auto model = empty_model("body", opset);
   *model->mutable_graph() = parsed(graph);
-  return model->SerializeAsString();
+  return serialized(*model);
 }
 
 std::optional<GraphBytes> plain_body(std::span<const std::byte> model, int opset) {

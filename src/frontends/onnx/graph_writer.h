@@ -4,6 +4,7 @@
 
 #include <rondel/operators.h>
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,7 +32,7 @@ class GraphWriter {
   void output(const std::string& name);
 
   std::string graph_bytes() const;
-  std::string model_bytes() const;
+  std::vector<std::byte> model_bytes() const;
   /// The imported graph. The writer must not be used afterwards.
   Imported imported();
 
@@ -48,7 +49,7 @@ GraphBytes graph_of_text(const std::string&);
 std::vector<std::string> free_names(const GraphBytes&);
 
 /// A serialized ModelProto that contains the graph and imports the opset.
-std::string model_of_graph(const GraphBytes&, int opset);
+std::vector<std::byte> model_of_graph(const GraphBytes&, int opset);
 
 /// The graph of a model, if the model imports this opset only and has no functions; else nothing.
 std::optional<GraphBytes> plain_body(std::span<const std::byte> model, int opset);

@@ -96,6 +96,33 @@ TEST(Tensor, sizes_are_checked) {
               HasSubstr("bytes: 9223372036854775807 + 1"));
 }
 
+TEST(Tensor, needs_a_value_for_each_element) {
+  EXPECT_THAT(message_of(
+                  [] {
+                    Tensor::from<float>({2, 3}, {1, 2});
+                  },
+                  Blame::caller),
+              HasSubstr("f32[2,3] has 6 elements, but 2 values are given"));
+}
+
+TEST(Shape, names_an_index_that_is_too_large) {
+  const Shape shape{4, 5};
+  EXPECT_EQ(shape.at(1), 5);
+  EXPECT_THAT(message_of([&] { shape.at(2); }, Blame::caller),
+              HasSubstr("index 2, but [4,5] has 2 extents"));
+}
+
+TEST(Value, is_not_taken_for_another_kind) {
+  const Value tensor(Tensor(DType::i8, {4})), sequence(Sequence{});
+  EXPECT_THAT(message_of([&] { sequence.tensor(); }, Blame::caller),
+              HasSubstr("not a tensor, but seq of 0 f32"));
+  EXPECT_THAT(message_of([&] { tensor.sequence(); }, Blame::caller),
+              HasSubstr("not a sequence, but i8[4]"));
+  EXPECT_THAT(message_of([&] { Value().optional(); }, Blame::caller),
+              HasSubstr("not an optional, but nothing"));
+  EXPECT_EQ(tensor.tensor().size(), 4);
+}
+
 TEST(Value, prints_what_it_is) {
   EXPECT_EQ(to_text(Value(Tensor(DType::i8, {4}))), "i8[4]");
   EXPECT_EQ(to_text(Value(Sequence{})), "seq of 0 f32");

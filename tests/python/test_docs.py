@@ -5,7 +5,7 @@ The fence of a snippet says how it is tested, in the source of the page:
     ```python run                  runs, all of a page in one process and one folder, in order
     ```text output                 the output of the Python snippet above it
     ```console run                 `$ ` lines run in that folder; the other lines are their output
-    ```cpp examples/cpp/x.cpp      must occur word for word in that file
+    ```cpp examples/cpp/x.cpp      must occur word for word in that file; cmake likewise
 
 In expected output, `...` alone on a line matches any number of lines; within a line it matches any text.
 Snippets with any other fence are not tested. Snippets of docs/ can read the files that the Python of README.md wrote.
@@ -116,7 +116,7 @@ def test_snippets_of(page, first_page, tmp_path, environment):
     for snippet in snippets(page):
         if (snippet.language, snippet.purpose) == ("console", "run"):
             run_commands(page, snippet, tmp_path, environment)
-        elif snippet.language == "cpp":
+        elif snippet.language in ("cpp", "cmake"):
             shown = without_indent((ROOT / snippet.purpose).read_text())
             assert without_indent(snippet.text) in shown, f"{page.name}:{snippet.line} is not in {snippet.purpose}"
 

@@ -84,7 +84,7 @@ def test_the_extension_exports_no_symbols_of_libraries_inside_it():
     nm = shutil.which("nm")
     if nm is None:
         pytest.skip("no nm here")
-    libraries = glob.glob(os.path.join(os.path.dirname(rondel._rondel.__file__), "**", "*.so"), recursive=True)
+    libraries = glob.glob(os.path.join(os.path.dirname(rondel._rondel.__file__), "**", "*.so*"), recursive=True)
     assert libraries
     for library in libraries:
         listed = subprocess.run([nm, "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout

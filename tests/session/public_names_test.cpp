@@ -1,5 +1,7 @@
 #include "onnx/models.h"
 
+#include <rondel/gradient.h>
+#include <rondel/operators.h>
 #include <rondel/session.h>
 
 #include <gmock/gmock.h>
@@ -38,6 +40,25 @@ std::string feed_error(const std::map<std::string, Value>& feeds) {
   // A session is usable after a bad run.
   EXPECT_EQ(s.run({{"x", x}, {"n", n}}).at("y").tensor().data_as<float>()[1], 5);
   return text;
+}
+
+TEST(PublicNames, WhatIsExportedCanBeOpened) {
+  const Session adds = session_of(adding);
+  const Session again(export_model(adds).bytes);
+  EXPECT_EQ(again.run({{"x", x}, {"n", n}}).at("y").tensor().data_as<float>()[1], 5);
+
+  const Session sums = session_of(
+      "g (float[2] x) => (float s) { y = Mul(x, x) s = ReduceSum <keepdims = 0> (y) }");
+  const Session slope(grad(sums, {.wrt = {"x"}}).bytes);
+  const Tensor at = Tensor::from<float>({2}, {3, 4});
+  EXPECT_EQ(slope.run({{"x", at}}).at("grad_x").tensor().data_as<float>()[1], 8);
+
+  GraphWriter writer("negated", newest_opset());
+  writer.input({.name = "x", .type = "tensor(float)", .shape = {{"2"}}});
+  writer.node("Neg", "", {"x"}, {"y"}, {});
+  writer.output("y");
+  const Session negated(writer.model_bytes());
+  EXPECT_EQ(negated.run({{"x", at}}).at("y").tensor().data_as<float>()[1], -4);
 }
 
 TEST(PublicNames, Feeds) {

@@ -1,0 +1,153 @@
+"""The wheels of dist/: what is inside, what they need, and that they run on systems that have nothing of ours."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from elftools.elf.elffile import ELFFile
+
+ROOT = Path(__file__).resolve().parents[2]
+WHEELS = sorted((ROOT / "dist").glob("rondel-*.whl"))
+OURS = "cp{}{}".format(*sys.version_info)
+# What every system of a manylinux tag has: the C and C++ libraries, the loader, zlib (PEP 600).
+SYSTEM = {"libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2", "libz.so.1", "libpthread.so.0", "libdl.so.2", "librt.so.1"}
+WRITES_A_MODEL = """\
+import onnx
+text = '<ir_version: 10, opset_import: ["" : 21]> g (float[2] x) => (float[2] y) { y = Exp (x) }'
+onnx.save(onnx.parser.parse_model(text), "/tmp/m.onnx")
+"""
+FIRST_RUN = ROOT / "examples" / "python" / "first_run.py"
+
+
+def run(*command, **options):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, **options)
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def interpreter_of(wheel):
+    """python3.11 of rondel-0.1.0-cp311-cp311-...whl, or None if it is not here."""
+    minor = re.search(r"-cp3(\d+)-", wheel.name)[1]
+    found = shutil.which(f"python3.{minor}")
+    return found if found and subprocess.run([found, "--version"], capture_output=True).returncode == 0 else None
+
+
+@pytest.fixture(params=WHEELS, ids=lambda w: re.search(r"cp\d+", w.name)[0])
+def wheel(request):
+    return request.param
+
+
+@pytest.fixture
+def unpacked(wheel, tmp_path):
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    return tmp_path
+
+
+def libraries(folder):
+    return {p.name: p for p in folder.rglob("*.so*")}
+
+
+def test_there_is_a_wheel_for_this_python():
+    assert [w for w in WHEELS if OURS in w.name], "./dev wheel makes them"
+
+
+def test_the_name_has_a_manylinux_tag_and_the_size_is_small(wheel):
+    assert re.fullmatch(r"rondel-[\d.]+-cp3\d+-cp3\d+-manylinux_2_\d+_x86_64\.whl", wheel.name)
+    assert wheel.stat().st_size <= 40 << 20
+
+
+def test_nothing_of_the_system_is_needed_but_the_basic_libraries(unpacked):
+    inside = libraries(unpacked)
+    assert any(name.startswith("librondel") for name in inside)
+    needed = set()
+    for path in inside.values():
+        with path.open("rb") as file:
+            dynamic = ELFFile(file).get_section_by_name(".dynamic")
+            needed |= {tag.needed for tag in dynamic.iter_tags("DT_NEEDED")}
+    assert needed - set(inside) <= SYSTEM
+
+
+def test_symbols_are_hidden_and_stripped(unpacked):
+    sys.path.insert(0, str(ROOT / "tools"))
+    import exports
+
+    for name, path in libraries(unpacked).items():
+        with path.open("rb") as file:
+            assert ELFFile(file).get_section_by_name(".symtab") is None, f"{name} is not stripped"
+    (library,) = (path for name, path in libraries(unpacked).items() if name.startswith("librondel"))
+    assert exports.listed(library) == exports.LIST.read_text().splitlines() and not exports.foreign(library)
+
+
+def test_licences_of_all_that_is_inside(unpacked):
+    (folder,) = unpacked.glob("rondel-*.dist-info/licenses")
+    texts = {p.stem if p.suffix == ".txt" else p.name: p.read_text() for p in folder.iterdir()}
+    added = {p.name.split("-")[0] for p in (unpacked / "rondel.libs").iterdir()}
+    assert set(texts) == {"LICENSE", "llvm", "onnx", "protobuf", "nlohmann-json", "nanobind"} | added
+    assert "libfmt" in added and all(len(text) > 500 for text in texts.values())
+    assert "LLVM" in texts["llvm"] and "Apache License" in texts["onnx"] and "Google" in texts["protobuf"]
+
+
+def test_each_python_runs_its_wheel(wheel, tmp_path):
+    python = interpreter_of(wheel)
+    if python is None:
+        pytest.skip("its Python is not here")
+    run(python, "-m", "venv", tmp_path / "venv")
+    mine = tmp_path / "venv" / "bin"
+    run(mine / "python", "-m", "pip", "install", f"{wheel}[onnx]")
+    clean = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    assert "[1. 2. 4. 8.]" in run(mine / "python", FIRST_RUN, env=clean, cwd=tmp_path)
+    assert "usage" in run(mine / "rondel", "--help", env=clean, cwd=tmp_path)
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """A Debian of its own, with Python and nothing of Rondel's: a function that runs a shell command in it."""
+    if os.geteuid() != 0:
+        pytest.skip("chroot needs root")
+    root = tmp_path_factory.mktemp("debian") / "root"
+    run("mmdebstrap", "--variant=minbase", "--include=python3,python3-venv", "bookworm", root)
+    wheels = root / "wheels"
+    wheels.mkdir()
+    pins = {}
+    for line in (ROOT / "tools" / "requirements.txt").read_text().splitlines():
+        name, _, version = line.partition("==")
+        pins[name] = version
+    wanted = ("numpy", "onnx", "ml_dtypes", "protobuf", "typing_extensions", "pytest", "iniconfig", "packaging", "pluggy", "Pygments")
+    run(sys.executable, "-m", "pip", "download", "--no-deps", "--dest", wheels, *(f"{n}=={pins[n]}" for n in wanted))
+    for wheel in WHEELS:
+        shutil.copy(wheel, wheels)
+    shutil.copytree(ROOT / "docs", root / "rondel" / "docs")
+    shutil.copytree(ROOT / "examples", root / "rondel" / "examples")
+    shutil.copy(ROOT / "README.md", root / "rondel")
+    (root / "rondel" / "tests" / "python").mkdir(parents=True)
+    shutil.copy(ROOT / "tests" / "python" / "test_docs.py", root / "rondel" / "tests" / "python")
+
+    def shell(command):
+        environment = {"PATH": "/venv/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "/root", "NO_COLOR": "1"}
+        return run("chroot", root, "bash", "-c", f"cd /rondel && {command}", env=environment)
+
+    shell("python3 -m venv /venv")
+    shell(f"pip install --no-index --find-links /wheels rondel {' '.join(wanted)}")
+    return shell
+
+
+def test_a_bare_system_has_none_of_our_libraries(bare):
+    found = bare("find / -xdev -path /venv -prune -o -name '*.so*' -print")
+    assert "libc.so.6" in found
+    assert not re.findall(r"libLLVM|libfmt|libre2|libturbojpeg|libspng|libwebp|libyaml|libgomp|librondel", found)
+
+
+def test_the_first_page_on_a_bare_system(bare):
+    assert " passed" in bare("python -m pytest -q -p no:cacheprovider tests/python/test_docs.py -k 'snippets_of and README'")
+
+
+def test_an_inference_and_the_command_on_a_bare_system(bare):
+    assert "[1. 2. 4. 8.]" in bare("python examples/python/first_run.py")
+    bare(f"python - <<'END'\n{WRITES_A_MODEL}\nEND")
+    assert "/tmp/m.onnx will run" in bare("rondel check /tmp/m.onnx")
+    assert "float32[2]" in bare("rondel run /tmp/m.onnx -i x=random:f32[2]")

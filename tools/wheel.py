@@ -134,8 +134,8 @@ def make(python):
     interpreter = environment_of(python, version, folder)
     with tempfile.TemporaryDirectory(dir=ROOT / "build") as work:
         built, repaired = Path(work) / "built", Path(work) / "repaired"
-        for folder in (built, repaired):
-            folder.mkdir()
+        built.mkdir()
+        repaired.mkdir()
         wheel = build(interpreter, folder, version, built)
         run(
             f"manylinux wheel of Python {version}",

@@ -1,5 +1,5 @@
-// What Debian's static libraries of LLVM take from a glibc that is newer than the rest needs: with this
-// file in it, the library of the wheel runs with glibc 2.34 instead of 2.36.
+// What Debian's static libraries of LLVM take from a glibc that is newer than the rest needs: with
+// this file in it, the library of the wheel runs with glibc 2.34 instead of 2.36.
 #include <sys/random.h>
 
 #include <cstdint>
@@ -7,7 +7,6 @@
 /// A random number from the system, as in glibc 2.36. LLVM names temporary files with it.
 extern "C" std::uint32_t arc4random() noexcept {
   std::uint32_t number = 0;
-  while (getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) {
-  }
+  while (getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) {}
   return number;
 }

@@ -105,9 +105,13 @@ def debian_licence(package):
     return path
 
 
-def package_of(library):
-    """The Debian package of a library that auditwheel took: libfmt-1a2b3c4d.so.9.1.0 is libfmt.so.9.1.0."""
-    name = re.sub(r"-[0-9a-f]{8}(?=\.so)", "", library)
+def original(library):
+    """The name that a library had before auditwheel took it: libfmt.so.9.1.0 for libfmt-1a2b3c4d.so.9.1.0."""
+    return re.sub(r"-[0-9a-f]{8}(?=\.so)", "", library)
+
+
+def package_of(name):
+    """The Debian package of a library."""
     found = subprocess.run(["dpkg-query", "--search", f"*/{name}"], capture_output=True, text=True).stdout
     if not found:
         raise Failure(f"no Debian package has {name}, which is in the wheel")
@@ -124,7 +128,8 @@ def add_licences(wheel, to):
             files = importlib.metadata.files(name) or []
             shutil.copyfile(next(f.locate() for f in files if f.name == "LICENSE"), licences / f"{name}.txt")
         for library in (inside / "rondel.libs").iterdir():
-            shutil.copyfile(debian_licence(package_of(library.name)), licences / f"{library.name.split('-')[0]}.txt")
+            name = original(library.name)
+            shutil.copyfile(debian_licence(package_of(name)), licences / f"{name.split('.so')[0]}.txt")
     return to / wheel.name
 
 
@@ -152,7 +157,7 @@ def make(python):
 def contents(wheel):
     """One line: the size, and the libraries that auditwheel added."""
     with zipfile.ZipFile(wheel) as z:
-        names = sorted({Path(n).name.split("-")[0] for n in z.namelist() if n.startswith("rondel.libs/")})
+        names = sorted(original(Path(n).name).split(".so")[0] for n in z.namelist() if n.startswith("rondel.libs/lib"))
     return f"dist/{wheel.name}: {wheel.stat().st_size / 2**20:.1f} MiB, with {', '.join(names)}"
 
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <rondel/error.h>
 #include <rondel/export.h>
+#include <rondel/profile.h>
 #include <rondel/tensor.h>
 
 #include <atomic>
@@ -52,6 +53,9 @@ struct SessionOptions {
   /// Called with each warning when a session is made or a model is exported. Not set: each warning
   /// is printed as a line on stderr.
   std::function<void(const Finding&)> on_warning;
+  /// Records what takes time: making the session, its runs, and what is compiled meanwhile. Null:
+  /// nothing is recorded.
+  std::shared_ptr<Profile> profile;
 };
 
 /// The limits of one run, and its seed.

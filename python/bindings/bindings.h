@@ -1,6 +1,8 @@
 // Declarations that the binding files share.
 #pragma once
 #include <rondel/exporter.h>
+#include <rondel/graph.h>
+#include <rondel/profile.h>
 #include <rondel/session.h>
 
 #include <nanobind/nanobind.h>
@@ -32,6 +34,10 @@ nanobind::object text(const std::string&);
 /// The Python exception for an error.
 nanobind::object exception_of(const Error&);
 nanobind::dict report(const ExportReport&);
+/// A graph as dicts and lists, with the fields of GraphInfo.
+nanobind::dict graph(const GraphInfo&);
+/// (kind, name, begin_ns, end_ns, thread, trips, interpreted, weight, bytes) for each event.
+nanobind::list profile_events(const Profile&);
 
 /// The submodule `deepx`: sessions of instructions; rondel/deepx/ is its public API.
 void bind_deepx(nanobind::module_& m);

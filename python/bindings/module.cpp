@@ -5,11 +5,13 @@
 
 #include <rondel/code_cache.h>
 #include <rondel/gradient.h>
+#include <rondel/graph.h>
 #include <rondel/operators.h>
 
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -118,7 +120,8 @@ using python::report;
 using python::Warnings;
 
 /// (session, warnings) for a model given as bytes or as a path.
-nb::tuple make_session(const auto& model, SessionOptions o) {
+nb::tuple make_session(const auto& model, SessionOptions o, std::shared_ptr<Profile> profile) {
+  o.profile = std::move(profile);
   const Warnings warnings;
   warnings.collect_from(o);
   Session made = python::without_gil([&] { return Session(model, o); });
@@ -231,6 +234,11 @@ NB_MODULE(_rondel, m) {
           "terminate", [](const PyRunOptions& o) { return o.terminate.load(); },
           [](PyRunOptions& o, bool v) { o.terminate.store(v); });
 
+  nb::class_<Profile>(m, "Profile")
+      .def(nb::init<>())
+      .def("events", &python::profile_events)
+      .def("dropped", &Profile::dropped);
+
   nb::class_<Session>(m, "Session")
       .def("inputs", &Session::inputs)
       .def("outputs", &Session::outputs)
@@ -249,10 +257,17 @@ NB_MODULE(_rondel, m) {
       .def("set", &Stepper::set);
 
   // The overload for bytes comes first: the one for paths would accept bytes, too.
-  m.def("make_session",
-        [](nb::bytes b, const SessionOptions& o) { return make_session(as_bytes(b), o); });
-  m.def("make_session",
-        [](const std::filesystem::path& p, const SessionOptions& o) { return make_session(p, o); });
+  m.def(
+      "make_session",
+      [](nb::bytes b, const SessionOptions& o, std::shared_ptr<Profile> profile) {
+        return make_session(as_bytes(b), o, std::move(profile));
+      },
+      nb::arg("model"), nb::arg("options"), nb::arg("profile").none() = nb::none());
+  m.def(
+      "make_session",
+      [](const std::filesystem::path& p, const SessionOptions& o,
+         std::shared_ptr<Profile> profile) { return make_session(p, o, std::move(profile)); },
+      nb::arg("model"), nb::arg("options"), nb::arg("profile").none() = nb::none());
   m.def("session_of_writer", [](GraphWriter& w, SessionOptions o) {
     const Warnings warnings;
     warnings.collect_from(o);
@@ -263,6 +278,12 @@ NB_MODULE(_rondel, m) {
         [](nb::bytes b, const SessionOptions& o) { return report(inspect(as_bytes(b), o)); });
   m.def("inspect", [](const std::filesystem::path& p, const SessionOptions& o) {
     return report(inspect(p, o));
+  });
+  m.def("describe_graph", [](nb::bytes b, const SessionOptions& o) {
+    return python::graph(describe_graph(as_bytes(b), o));
+  });
+  m.def("describe_graph", [](const std::filesystem::path& p, const SessionOptions& o) {
+    return python::graph(describe_graph(p, o));
   });
   m.def("trace_passes", [](nb::bytes b, const SessionOptions& o, const std::string& after) {
     return pass_runs(as_bytes(b), o, after);

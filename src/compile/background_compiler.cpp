@@ -3,6 +3,7 @@
 #include "base/cancellation.h"
 #include "base/error.h"
 #include "base/named_thread.h"
+#include "base/profiles.h"
 #include "compile/llvm_threads.h"
 
 #include <algorithm>
@@ -48,6 +49,7 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
     Tier tier;
     bool urgent = false;  ///< quick code, or a run waits for it
     std::shared_ptr<Outcome> outcome = std::make_shared<Outcome>();
+    std::int64_t since = profiles_record() ? profile_clock() : 0;  ///< 0: no profile asks
     bool is_of(const Program& p, Tier t) const {
       return tier == t && !program.owner_before(p) && !p.owner_before(program);
     }
@@ -75,6 +77,7 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
   }
 
   std::exception_ptr wait(const Program& program, Tier tier, const std::function<bool()>& ending) {
+    const ProfileScope scope(ProfileEvent::Kind::wait, name_for_profiles(program));
     std::unique_lock lock(mutex_);
     const std::shared_ptr<Outcome> outcome = outcome_soon(program, tier);
     while (!outcome->done && !ending() && !LlvmThreads::threads().exiting())
@@ -83,6 +86,11 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
   }
 
  private:
+  static std::string name_for_profiles(const Program& program) {
+    const std::shared_ptr<TieredExecutable> held = profiles_record() ? program.lock() : nullptr;
+    return held ? held->program().name : std::string();
+  }
+
   /// The outcome of the job that compiles the program now or is put first in the queue. Requires
   /// the mutex.
   std::shared_ptr<Outcome> outcome_soon(const Program& program, Tier tier) {
@@ -92,6 +100,7 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
     Job job{program, tier, true};
     if (const auto it = std::ranges::find_if(queue_, of_program); it != queue_.end()) {
       job.outcome = it->outcome;
+      job.since = it->since;
       queue_.erase(it);
     }
     queue_.push_front(job);
@@ -113,8 +122,12 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
   void work() {
     while (const std::optional<Job> job = next()) {
       std::exception_ptr wrong;
-      if (const std::shared_ptr<TieredExecutable> program = job->program.lock())
+      if (const std::shared_ptr<TieredExecutable> program = job->program.lock()) {
+        if (job->since != 0 && profiles_record())
+          add_to_profiles({ProfileEvent::Kind::queue, program->program().name, job->since,
+                           profile_clock(), profile_thread()});
         wrong = compile(program, job->tier);
+      }
       finish(*job, wrong);
     }
   }
@@ -149,6 +162,7 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
   /// A program that cannot be compiled stays interpreted: the results are the same.
   std::exception_ptr compile(const std::shared_ptr<TieredExecutable>& program, Tier tier) {
     if (program->has(tier)) return nullptr;
+    const ProfileScope scope(ProfileEvent::Kind::compile, program->program().name);
     const auto wanted = [&] {
       LlvmThreads::threads().pass();
       return !ending_.load(std::memory_order_relaxed) && program.use_count() > 1;

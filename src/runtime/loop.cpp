@@ -20,6 +20,12 @@ void set_boolean(Frame& frame, Slot to, bool v) {
   *frame.renew(to, type).data_as<std::uint8_t>() = v ? 1 : 0;
 }
 
+/// What the trace of the run, if there is one, says of a loop.
+void note_in_trace(const Run& run, std::int64_t trips, bool whole) {
+  if (run.trace != nullptr) [[unlikely]]
+    run.trace->note_loop(trips, whole);
+}
+
 Error out_of_trips(const Run& run) {
   return {Blame::limit,
           fmt::format("the budget of {} trips is used up; raise max_trips", run.max_trips)};
@@ -154,18 +160,22 @@ std::int64_t LoopStep::run_steps(Frame& frame, LoopState& state) const {
   std::int64_t t = 0;
   const std::int64_t most = s.trips.value_or(std::numeric_limits<std::int64_t>::max());
   try {
+    TracedTrips traced(run.trace);
     for (; goes_on && t < most; ++t) {
+      traced.begin(t);
       run.check_stop();
       if (t >= run.max_trips) throw out_of_trips(run);
       begin_trip(state, inner, frame, t);
       inner.execute();
       if (spec.has_go) goes_on = read_scalar_bool(inner[body.results[0]], "the body's condition");
       end_trip(state, inner, frame, t);
+      traced.end(t);
     }
   } catch (const Error& e) { throw e.within(source, t); }
   for (std::size_t j = 0; j < spec.states; ++j)
     if (outputs[j] >= 0) inner.exchange(body.params[2 + j], frame, outputs[j]);
   inner.reset_for_reentry();
+  note_in_trace(run, t, false);
   return t;
 }
 
@@ -192,7 +202,10 @@ std::int64_t LoopStep::run_trips(Frame& frame, LoopState& state) const {
   begin_stacks(frame, state);
   NativeLoop* const whole = native.find(state.natives, state.slots.outer, state.slots, frame);
   if (whole == nullptr) return run_steps(frame, state);
-  if (const auto trips = run_native(frame, state, *whole)) return *trips;
+  if (const auto trips = run_native(frame, state, *whole)) {
+    note_in_trace(frame.run(), *trips, true);
+    return *trips;
+  }
   begin_stacks(frame, state);
   try {
     return run_steps(frame, state);

@@ -374,6 +374,7 @@ std::optional<std::int64_t> NativeLoop::run_trips(Frame& frame, const LoopStart&
   const scalar::Executable& code = *buffers_.code()->code;
   LastRun& last_run = *buffers_.code()->last_run;
   last_run.begin();
+  if (run.trace != nullptr) run.trace->begin_whole();
   const auto begin = [&] { make_room(frame, extents_change() ? first_room(start, most) : 0); };
   if (sizes_change() && !lay_out(begin)) return std::nullopt;
   std::int64_t from = 0;
@@ -393,7 +394,11 @@ std::optional<std::int64_t> NativeLoop::run_trips(Frame& frame, const LoopStart&
     }
     params_.assign({from, to, start.certain ? *start.trips : 0, run.max_trips});
     params_.insert(params_.end(), sizes_.values().begin(), sizes_.values().end());
+    const std::int64_t begun = run.trace == nullptr ? 0 : RunTrace::now();
     const auto needed = buffers_.run(run, params_);
+    if (run.trace != nullptr)
+      run.trace->add_chunk(begun, needed ? 0 : stopped_ - from,
+                           buffers_.were_interpreted() || !code.native());
     bool given = true;
     if (!needed) {
       last_run.count(stopped_ - from, buffers_.were_interpreted());
@@ -463,6 +468,8 @@ void NativeIf::run(Frame& frame) {
     buffers_.point_at(out.binding, frame.fresh_output(out.slot, out.type));
   const std::int64_t params[] = {0, 0, 0, run.max_trips};
   buffers_.run(run, params);
+  if (run.trace != nullptr)
+    run.trace->note_program(buffers_.were_interpreted() || !code()->code->native());
   LastRun& last_run = *buffers_.code()->last_run;
   last_run.begin();
   last_run.count(1, buffers_.were_interpreted());

@@ -312,6 +312,8 @@ struct NativeSource {
     const kernels::ThreadScope scope(threads);
     if (const auto of_class = class_of(cache, outer, frame))
       return prepare(cache, of_class, cache.types, outer, slots, frame);
+    static const std::string what = "native code of the region";
+    const TraceScope traced(frame.run().trace, ProfileEvent::Kind::prepare, what);
     const std::optional<Answer> made = code(values_of(frame, outer));
     return made ? prepare(cache, made->code, made->types, outer, slots, frame) : nullptr;
   }

@@ -188,20 +188,30 @@ void Frame::execute() {
 }
 
 void Frame::execute(std::size_t first, std::size_t end) {
-  for (std::size_t s = first; s < end; ++s) {
-    run_->check_stop();
-    const Step& step = *plan_.steps[s];
-    try {
-      step.run(*this, states_[s].get());
-    } catch (const Error& e) {
-      // Errors of memory and size arithmetic do not name the step.
-      const bool ours = e.blame() == Blame::caller || e.blame() == Blame::limit;
-      if (!ours || !e.frames().empty()) throw;
-      throw e.within(step.source);
+  if (RunTrace* const trace = run_->trace) [[unlikely]] {
+    std::int64_t at = RunTrace::now();
+    for (std::size_t s = first; s < end; ++s) {
+      run_step(s);
+      at = trace->add(RunTrace::Kind::step, plan_.steps[s]->source, at);
     }
-    for (const Slot dead : step.release) drop(dead);
+  } else {
+    for (std::size_t s = first; s < end; ++s) run_step(s);
   }
   run_->check_stop();
+}
+
+void Frame::run_step(std::size_t s) {
+  run_->check_stop();
+  const Step& step = *plan_.steps[s];
+  try {
+    step.run(*this, states_[s].get());
+  } catch (const Error& e) {
+    // Errors of memory and size arithmetic do not name the step.
+    const bool ours = e.blame() == Blame::caller || e.blame() == Blame::limit;
+    if (!ours || !e.frames().empty()) throw;
+    throw e.within(step.source);
+  }
+  for (const Slot dead : step.release) drop(dead);
 }
 
 std::unique_ptr<Frame> Plan::take_frame(Run& run) const {

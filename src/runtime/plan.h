@@ -6,6 +6,7 @@
 #include "runtime/layout.h"
 #include "runtime/memory.h"
 #include "runtime/prepared.h"
+#include "runtime/run_trace.h"
 #include "scalar/program.h"
 
 #include <atomic>
@@ -33,6 +34,7 @@ struct Run {
   std::uint64_t seed = 0;
   int threads = 0;  ///< threads per kernel; 0: one per core
   std::atomic<std::int32_t> stop{0};
+  RunTrace* trace = nullptr;  ///< null: nothing is recorded
   /// Throws Error(deadline) or Error(cancelled) if `stop` is set.
   void check_stop() const {
     if (stop.load(std::memory_order_relaxed) != 0) [[unlikely]]
@@ -165,6 +167,7 @@ class Frame {
  private:
   /// The slot's own content, which is used unless the slot is borrowed.
   Content& own(Slot s) const { return *owned_[static_cast<std::size_t>(s)]; }
+  void run_step(std::size_t);
   const Tensor& make_output(Slot, const OutputForm&);
   void renew(Content&, const OutputForm&);
   void assign_arena_offsets();

@@ -146,6 +146,7 @@ bool needs_code(const ProgramStep& step, std::span<const OutputForm> outputs) {
 }
 
 PreparedProgram& remember(const ProgramStep& step, ProgramState& state, Frame& frame) {
+  const TraceScope traced(frame.run().trace, ProfileEvent::Kind::prepare, step.source);
   const std::vector<Value> inputs = values_of(frame, step.inputs);
   PreparedProgram p;
   const OutputTypes types = step.types(inputs);
@@ -272,6 +273,7 @@ scalar::Status run_guarded(const KernelStep& step, const PreparedKernel& p,
 }
 
 PreparedKernel& remember(const KernelStep& step, KernelState& state, Frame& frame) {
+  const TraceScope traced(frame.run().trace, ProfileEvent::Kind::prepare, step.source);
   PreparedKernel p = prepare(step, state, frame);
   auto& entry = state.cache.reuse();
   entry.prepared = std::move(p);
@@ -315,6 +317,8 @@ void ProgramStep::run(Frame& frame, StepState* cache) const {
   context.stop = &frame.run().stop;
   context.workspace = state.workspace.data();
   const scalar::Status status = code->run(context, p->operands.data(), nullptr);
+  if (frame.run().trace != nullptr) [[unlikely]]
+    frame.run().trace->note_program(context.interpreted || !code->native());
   if (status == scalar::done) [[likely]] {
     for (std::size_t j = 0; j < outputs.size(); ++j)
       if (p->outputs[j].dtype == DType::string && outputs[j] >= 0)

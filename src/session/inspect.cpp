@@ -2,9 +2,11 @@
 #include "compile/plan_builder.h"
 #include "compile/region_code.h"
 #include "ir/graph.h"
+#include "ir/value_text.h"
 #include "session/front_ends.h"
 #include "session/ports.h"
 
+#include <rondel/graph.h>
 #include <rondel/session.h>
 
 #include <algorithm>
@@ -128,6 +130,104 @@ ModelReport report(frontends::Survey survey, const SessionOptions& o) {
 }
 
 }  // namespace
+
+namespace {
+
+/// Describes graphs as `GraphInfo`.
+class Describer {
+ public:
+  explicit Describer(const ir::Graph& g) : g_(g) {}
+  GraphInfo graph() {
+    GraphInfo info{g_.name, {}, region(ir::RegionId::root, "model")};
+    const ir::Region& root = g_.root();
+    for (std::size_t i = 0; i < root.params.size(); ++i)
+      info.root.params[i].role = g_.input_names[i];
+    for (std::size_t j = 0; j < root.results.size(); ++j)
+      info.root.results[j].role = g_.output_names[j];
+    for (std::size_t v = 0; v < g_.value_count(); ++v) {
+      const auto id = static_cast<ir::ValueId>(v);
+      const Tensor* constant = g_.constant(id);
+      info.values.push_back({g_.value(id).name, to_text(g_.value(id).type),
+                             constant != nullptr ? ir::tensor_text(*constant, most_shown) : ""});
+    }
+    return info;
+  }
+
+ private:
+  static constexpr std::int64_t most_shown = 8;  ///< elements of a constant
+  using Roles = std::vector<std::string>;
+
+  static std::vector<GraphPort> ports(std::span<const ir::ValueId> values, const Roles& roles) {
+    std::vector<GraphPort> made;
+    for (std::size_t k = 0; k < values.size(); ++k)
+      made.push_back({values[k] == ir::ValueId::none ? -1 : static_cast<int>(values[k]),
+                      k < roles.size() ? roles[k] : ""});
+    return made;
+  }
+
+  bool is_constant(const ir::Node& n) const {
+    return n.outputs.size() == 1 && n.outputs[0] != ir::ValueId::none &&
+           g_.constant(n.outputs[0]) != nullptr;
+  }
+
+  GraphRegion region(ir::RegionId r, std::string role, const Roles& params = {},
+                     const Roles& results = {}) const {
+    GraphRegion made{std::move(role),
+                     ports(g_.region(r).params, params),
+                     ports(g_.region(r).results, results),
+                     {}};
+    for (const ir::NodeId n : g_.region(r).nodes)
+      if (!is_constant(g_.node(n))) made.nodes.push_back(node(g_.node(n)));
+    return made;
+  }
+
+  GraphNode node(const ir::Node& n) const {
+    if (n.is_loop()) return loop(n);
+    GraphNode made{std::string(n.op->name), n.source, {}, ports(n.inputs, {}),
+                   ports(n.outputs, {}),    {}};
+    for (const auto& [key, value] : n.attributes)
+      made.attributes.emplace_back(key, ir::attribute_text(value, most_shown));
+    for (std::size_t k = 0; k < n.regions.size(); ++k)
+      made.regions.push_back(region(n.regions[k], k == 0 ? "then" : "else"));
+    return made;
+  }
+
+  GraphNode loop(const ir::Node& n) const {
+    const ir::LoopParts& p = n.loop();
+    Roles in, out, params{"trip", "go"}, results{"go"};
+    if (p.has_trips) in.emplace_back("trips");
+    if (p.has_go) in.emplace_back("go");
+    const auto add = [](Roles& to, std::size_t count, const char* role) {
+      for (std::size_t k = 0; k < count; ++k) to.emplace_back(role);
+    };
+    add(in, p.states, "state");
+    add(in, p.scans, "scan");
+    add(in, n.inputs.size() - in.size(), "extent");
+    add(params, p.states, "state");
+    add(params, p.scans, "scan");
+    add(results, p.states, "state");
+    add(results, p.stacks, "stack");
+    add(out, p.states, "state");
+    add(out, p.stacks, "stack");
+    add(out, 1, "trips");
+    GraphNode made{std::string(n.op->name), n.source, {}, ports(n.inputs, in),
+                   ports(n.outputs, out),   {}};
+    made.regions.push_back(region(p.body, "body", params, results));
+    return made;
+  }
+
+  const ir::Graph& g_;
+};
+
+}  // namespace
+
+GraphInfo describe_graph(const std::filesystem::path& model, const SessionOptions& o) {
+  return Describer(session::read_model(model, o).graph).graph();
+}
+
+GraphInfo describe_graph(std::span<const std::byte> model, const SessionOptions& o) {
+  return Describer(session::read_model(model, o).graph).graph();
+}
 
 bool ModelReport::runs() const {
   return std::ranges::none_of(findings,

@@ -2,6 +2,7 @@
 
 #include "base/cancellation.h"
 #include "base/error.h"
+#include "base/profiles.h"
 #include "compile/check_mode.h"
 #include "compile/plan_builder.h"
 #include "compile/tiered_compiler.h"
@@ -25,6 +26,11 @@ using compile::Execution;
 
 Execution execution_of(const SessionOptions& o) {
   return o.jit ? compile::execution_from_environment(Execution::tiered) : Execution::interpreter;
+}
+
+frontends::Imported read(const auto& model, const SessionOptions& o) {
+  const ProfileScope scope(o.profile.get(), ProfileEvent::Kind::load, "reading the model");
+  return session::read_model(model, o);
 }
 
 /// The same graph with a new symbol for each unknown extent of each input, for inputs whose extents
@@ -108,6 +114,7 @@ struct Session::Impl {
   }
 
   runtime::Plan compile(ir::Graph g, std::shared_ptr<const ir::Graph>* kept) const {
+    const ProfileScope scope(options.profile.get(), ProfileEvent::Kind::load, "passes and plan");
     const bool interpreting = compiler->execution() == Execution::interpreter;
     const bool optimise = options.graph_optimization_level > 0;
     compile::BuildContext b;
@@ -247,6 +254,8 @@ struct Session::Impl {
                                  : memory;
     runtime::Run run{within, std::min(options.max_trips, o.max_trips), o.seed,
                      options.intra_op_num_threads};
+    std::optional<runtime::RunTrace> trace;
+    if (options.profile) run.trace = &trace.emplace(*options.profile, within);
     session::Watch watch(run, o);
     const CancellationScope cancellation(
         [](const void* r) { static_cast<const runtime::Run*>(r)->check_stop(); }, &run);
@@ -283,9 +292,9 @@ struct Session::Impl {
 };
 
 Session::Session(const std::filesystem::path& model, const SessionOptions& o)
-    : impl_(std::make_unique<Impl>(session::read_model(model, o), o)) {}
+    : impl_(std::make_unique<Impl>(read(model, o), o)) {}
 Session::Session(std::span<const std::byte> model, const SessionOptions& o)
-    : impl_(std::make_unique<Impl>(session::read_model(model, o), o)) {}
+    : impl_(std::make_unique<Impl>(read(model, o), o)) {}
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;

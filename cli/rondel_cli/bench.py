@@ -13,7 +13,7 @@ from rondel.progress import Progress
 from rondel.texts import render
 
 from .feeds import add_input_option, extents_option, filled_feeds
-from .run import count
+from .run import at_least_one, count
 from .table import add_model_options, coloured, session_options
 
 
@@ -40,12 +40,6 @@ def add_to(commands):
     parser.add_argument("--only", action="store_true", help="Rondel only")
     parser.add_argument("--json", action="store_true", help="print all that was measured as JSON instead of a table")
     parser.set_defaults(act=act)
-
-
-def at_least_one(text):
-    if not text.isdigit() or not 1 <= int(text) < 2**31:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of 1 or more")
-    return int(text)
 
 
 def act(options):

@@ -17,7 +17,7 @@ def write_all(writers, options=None):
             try:
                 write(files.enter_context(replacing(path)))
             except (CallerError, OSError) as error:
-                if options is None:
+                if path not in (options or {}):
                     raise
                 raise CallerError(f"{options[path]}: {error}") from error
     for path in writers:

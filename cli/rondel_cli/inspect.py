@@ -1,12 +1,15 @@
 """`rondel inspect`: what is in this model?"""
 
 import argparse
+import pathlib
 import sys
 
 import rondel
+from rondel.inspection import graph_html
 from rondel.texts import finding_text, render, report_text
 
 from .feeds import add_input_option, read_feeds
+from .files import write_all
 from .table import add_model_options, coloured, session_options
 
 
@@ -19,6 +22,7 @@ def add_to(commands):
         epilog="exit codes: 0 it will run, 1 no model at all, 2 wrong command line, 3 it will not run\n\n"
         "examples:\n"
         "  rondel inspect model.onnx --ir | less\n"
+        "  rondel inspect model.onnx --html graph.html                      a page that draws it\n"
         "  rondel inspect model.onnx -i x=random:f32[1,512] -i rate=16000   how the loops run for these shapes",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -27,6 +31,7 @@ def add_to(commands):
     parser.add_argument("--ir", action="store_true", help="print the graph as imported, as text")
     parser.add_argument("--compiled", action="store_true", help="with --ir: as compiled rather than as imported")
     parser.add_argument("--passes", action="store_true", help="list the passes as they ran: time, what changed, and for each loop what was done and why no more")
+    parser.add_argument("--html", metavar="FILE", help="write a page that draws the graph, in which loops and ifs are boxes that open")
     parser.add_argument("--after", metavar="PASS", help="print the graph after each run of PASS that changed it, as text")
     parser.set_defaults(act=act)
 
@@ -42,6 +47,9 @@ def act(options):
     ran = _how_it_ran(options) if report.runs and options.input else {}
     for part in report.loops + report.branches:
         part["execution"] = ran.get(part["name"], "as part of the loop or If around it, or not reached" if ran else part["execution"])
+    if options.html is not None and report.runs:
+        _write_page(options, report)
+        return 0
     print(report_text(report))
     if report.runs:
         return 0
@@ -49,6 +57,12 @@ def act(options):
     for finding in report.findings:
         print(finding_text(finding), file=sys.stderr)
     return 3
+
+
+def _write_page(options, report):
+    text = graph_html(options.model, session_options(options), report)
+    path = pathlib.Path(options.html)
+    write_all({path: lambda file: file.write(text.encode(errors="replace"))}, {path: "--html"})
 
 
 def _how_it_ran(options):

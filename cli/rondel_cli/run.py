@@ -1,14 +1,19 @@
 """`rondel run`: run a model once and show its outputs."""
 
 import argparse
+import contextlib
+import json
 import pathlib
 import re
+import tempfile
 import time
 from functools import partial
+from statistics import median
 
 import numpy as np
 
 import rondel
+from rondel.profiling import profile_html
 from rondel.texts import render
 
 from .exit_codes import UsageError
@@ -26,7 +31,8 @@ def add_to(commands):
         "  rondel run model.onnx -i x=random:f32[2,3]        random numbers, [0, 1) or 0 to 9\n"
         "  rondel run model.onnx -i x=x.npy -i n=n.pb -o out  from files, and to files\n"
         "  rondel run model.onnx -i rate=16000                a number, or nested lists of them\n"
-        "  rondel run model.onnx -i feeds.npz                 several inputs by their names\n\n"
+        "  rondel run model.onnx -i feeds.npz                 several inputs by their names\n"
+        "  rondel run model.onnx -i x=x.npy --profile times.html --repeat 20   what took how long\n\n"
         "exit codes: 0 done, 1 wrong model or input, 2 wrong command line, 3 not supported yet, "
         "4 a budget or deadline, 5 a bug of ours",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -36,6 +42,10 @@ def add_to(commands):
     parser.add_argument(
         "-o", "--output", metavar="DIR", help="write each output to DIR as NAME.npy: all of them, or on failure none"
     )
+    parser.add_argument(
+        "--profile", metavar="FILE", help="write what took how long: a .json file for Perfetto or chrome://tracing, or a .html page by itself"
+    )
+    parser.add_argument("--repeat", type=at_least_one, default=1, metavar="N", help="run it N times (1); the outputs are the last run's")
     parser.add_argument("--seed", type=count, default=0, metavar="N", help="the seed of random inputs and random ops (0)")
     parser.add_argument("--deadline", type=seconds, metavar="SECONDS", help="end the run after this time")
     parser.add_argument("--max-trips", type=count, metavar="N", help="the most trips of any one loop")
@@ -52,6 +62,13 @@ def count(text):
     return int(text)
 
 
+def at_least_one(text):
+    """The value of an option that takes an integer of 1 or more."""
+    if not text.isdigit() or not 1 <= int(text) < 2**31:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of 1 or more")
+    return int(text)
+
+
 def seconds(text):
     try:
         if float(text) >= 0:
@@ -65,6 +82,7 @@ def act(options):
     folder = output_folder(options.output)
     chosen = session_options(options)
     chosen.jit = not options.interpret
+    profile = profile_file(options.profile)
     for name, value in (
         ("max_trips", options.max_trips),
         ("max_memory_bytes", options.max_memory),
@@ -72,20 +90,62 @@ def act(options):
     ):
         if value is not None:
             setattr(chosen, name, value)
-    session = rondel.InferenceSession(options.model, chosen)
+    with contextlib.ExitStack() as temporary:
+        if profile:
+            chosen.enable_profiling = True
+            chosen.profile_file_prefix = f"{temporary.enter_context(tempfile.TemporaryDirectory())}/run"
+        session = rondel.InferenceSession(options.model, chosen)
+        temporary.callback(_end_profiling, session)
+        outputs, times = _run(session, options)
+        names = [port.name for port in session.get_outputs()]
+        files = {} if folder is None else output_files(folder, dict(zip(names, outputs)))
+        if profile:
+            files[profile] = profile_writer(session, options)
+    print(render(("output", "type", "min", "mean", "max", "first values"), [_row(n, v) for n, v in zip(names, outputs)]))
+    print(f"\nran in {times[0] * 1e3:.2f} ms" + (f", then {len(times) - 1} times more: median {median(times[1:]) * 1e3:.2f} ms" if times[1:] else ""))
+    if folder:
+        folder.mkdir(parents=True, exist_ok=True)
+    write_all(files, {profile: "--profile"} if profile else None)
+    return 0
+
+
+def _run(session, options):
+    """The outputs of the last run, and the seconds of each."""
     feeds = read_feeds(session, options.input, options.seed)
     limits = rondel.RunOptions()
     limits.deadline = options.deadline
     limits.seed = options.seed
-    begin = time.perf_counter()
-    outputs = session.run(None, feeds, limits)
-    took = time.perf_counter() - begin
-    names = [port.name for port in session.get_outputs()]
-    print(render(("output", "type", "min", "mean", "max", "first values"), [_row(n, v) for n, v in zip(names, outputs)]))
-    print(f"\nran in {took * 1e3:.2f} ms")
-    if folder:
-        write_outputs(folder, dict(zip(names, outputs)))
-    return 0
+    times = []
+    for _ in range(options.repeat):
+        begin = time.perf_counter()
+        outputs = session.run(None, feeds, limits)
+        times.append(time.perf_counter() - begin)
+    return outputs, times
+
+
+def profile_file(name):
+    """The path of the profile, or None; an error, before anything runs, if it cannot be written there."""
+    if name is None:
+        return None
+    path = pathlib.Path(name)
+    if path.suffix not in (".json", ".html"):
+        raise UsageError(f"--profile {name}: expected a file that ends in .json (for Perfetto) or .html (a page)")
+    if not path.parent.is_dir() or path.is_dir():
+        raise UsageError(f"--profile {name}: {'it is a folder' if path.is_dir() else f'there is no folder {path.parent}'}")
+    return path
+
+
+def _end_profiling(session):
+    with contextlib.suppress(rondel.CallerError):  # there is no profile, or it has ended
+        session.end_profiling()
+
+
+def profile_writer(session, options):
+    """A function that writes the profile of a session."""
+    text = pathlib.Path(session.end_profiling()).read_text()
+    if options.profile.endswith(".html"):
+        text = profile_html(json.loads(text), pathlib.Path(options.model).name, session.how_it_ran(tiers=True))
+    return lambda file: file.write(text.encode(errors="replace"))
 
 
 def output_folder(name):
@@ -99,16 +159,15 @@ def output_folder(name):
     return folder
 
 
-def write_outputs(folder, outputs):
-    """Writes all outputs or none, each to a .npy file; a list gets one file per item."""
+def output_files(folder, outputs):
+    """{path: a function that writes it} of all outputs, each as a .npy file; a list gets one file per item."""
     files = {}
     for name, value in outputs.items():
         items = {f"{name}.{i}": v for i, v in enumerate(value)} if isinstance(value, list) else {name: value}
         for stem, array in items.items():
             if array is not None:
                 files[_free_name(re.sub(r"[^\w.-]", "_", stem), files)] = array
-    folder.mkdir(parents=True, exist_ok=True)
-    write_all({folder / f"{stem}.npy": partial(_save, array) for stem, array in files.items()})
+    return {folder / f"{stem}.npy": partial(_save, array) for stem, array in files.items()}
 
 
 def _save(array, file):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
 from . import _rondel
@@ -9,6 +10,7 @@ from .errors import CallerError
 from .metadata import NodeArg
 from .models import Model, model_source
 from .options import SessionOptions, checked_options
+from .pages import page
 from .rewriting import as_options_ask
 from .texts import finding_text, report_html, report_text
 
@@ -86,3 +88,18 @@ def inspect(model: Model, sess_options: SessionOptions | None = None) -> Report:
     """
     options = checked_options(sess_options, SessionOptions, "sess_options")
     return Report(_rondel.inspect(*as_options_ask(model_source(model), options)))
+
+
+def graph_html(model: Model, sess_options: SessionOptions | None = None, report: Report | None = None) -> str:
+    """A page that draws a model's graph (path, bytes or ModelProto) as it was imported, with the types of all values; loops and ifs are
+    boxes that open. It is one file that needs no network.
+
+    report: what `inspect` gave for the model, or else it is made here; the page tells what ends each loop and how it runs. Raises as
+    InferenceSession does: only a model that runs can be drawn.
+    """
+    options = checked_options(sess_options, SessionOptions, "sess_options")
+    graph = _rondel.describe_graph(*as_options_ask(model_source(model), options))
+    report = inspect(model, options) if report is None else report
+    control = {part["name"]: {"bound": part.get("bound", ""), "execution": part["execution"]} for part in report.loops + report.branches}
+    title = os.path.basename(model) if isinstance(model, (str, os.PathLike)) else graph["name"]
+    return page(str(title), "graph.js", {"title": str(title), "control": control, **graph})

@@ -78,8 +78,9 @@ class InferenceSession(ExplainsMissingNames):
         _check_keywords(kwargs)
         options = checked_options(sess_options, SessionOptions, "sess_options")
         source = model_source(path_or_bytes)
+        profile = Profile() if options.enable_profiling else None
         try:
-            made, found = _rondel.make_session(*as_options_ask(source, options))
+            made, found = _rondel.make_session(*as_options_ask(source, options), profile and profile.engine)
         except Error as error:
             name_loading_error(error, source)
             raise
@@ -89,9 +90,10 @@ class InferenceSession(ExplainsMissingNames):
         self._initialize(made, options)
         if options.optimized_model_filepath:
             write_optimized(made, options)
-        if options.enable_profiling:
-            self._profile = Profile(options.profile_file_prefix, self)
-            self._profile.add("model_loading_and_session_initialization", begin)
+        if profile is not None:
+            profile.begin_file(options.profile_file_prefix, self)
+            profile.add("model_loading_and_session_initialization", begin)
+            self._profile = profile
         took = (time.monotonic_ns() - begin) / 1e6
         logs.log(logs.INFORMATION, options, "session", f"{self._title()} was made in {took:.1f} ms")
 

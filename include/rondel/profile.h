@@ -37,8 +37,9 @@ struct ProfileEvent {
   std::int64_t bytes = -1;  ///< memory of the session in use at the end; -1: not of a run
 };
 
-/// The events of the sessions that are given this profile (`SessionOptions::profile`). Recording
-/// takes less than a twentieth of the time of a run of many microseconds. Thread-safe.
+/// The events of the sessions that are given this profile (`SessionOptions::profile`). An event
+/// takes a quarter of a microsecond or more, so steps that take less than some microseconds become
+/// visibly slower; in loops that run step by step, only some short trips are recorded. Thread-safe.
 class RONDEL_API Profile {
  public:
   Profile();

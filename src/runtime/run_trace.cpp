@@ -8,8 +8,8 @@
 namespace rondel::runtime {
 namespace {
 
-constexpr std::int64_t event_ns = 60;        ///< what recording one event costs
-constexpr std::int64_t share = 25;           ///< tracing may take 1 / share of the time
+constexpr std::int64_t event_ns = 500;       ///< what recording one event costs, at most
+constexpr std::int64_t share = 50;           ///< tracing may take 1 / share of the time
 constexpr std::int64_t always_traced = 16;   ///< the first trips of a loop
 constexpr std::int64_t most_stride = 65536;  ///< at most so many trips from one to the next
 

@@ -76,7 +76,7 @@ class TraceScope {
   std::int64_t begin_ = 0;
 };
 
-/// Chooses the trips of a loop that are traced, so that tracing takes at most a twenty-fifth of the
+/// Chooses the trips of a loop that are traced, so that tracing takes a few percent of the
 /// time: the first ones, and then as many as that allows. In others `trace`, the run's, is null.
 class TracedTrips {
  public:

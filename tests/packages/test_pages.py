@@ -143,7 +143,7 @@ def test_a_node_tells_what_it_is(browser, graph):
     field.clear()
     field.send_keys("outer", Keys.ENTER)
     said = browser.find_element(By.ID, "details").text
-    assert "a trip count from data" in said and "step by step: node 'u' (Cast) makes text" in said
+    assert "a trip count from data" in said and "step by step, for shapes as declared: node 'u' (Cast) makes text" in said
     assert_quiet(browser)
 
 

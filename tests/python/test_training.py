@@ -338,6 +338,75 @@ def test_frozen_running_statistics_are_those_of_inference():
     np.testing.assert_allclose(y, ((X - 0.5) / np.sqrt(2 + 1e-5) * p["scale"] + p["bias"]) * p["w"], rtol=1e-4, atol=1e-5)
 
 
+# ---- a step in two halves
+
+
+def total(found, shares):
+    """The sum of Gradients, each times its share."""
+    sums = [{name: sum(s * g[k][name] for g, s in zip(found, shares)).astype(x.dtype) for name, x in found[0][k].items()} for k in (1, 2)]
+    return train.Gradients(sum(s * g.loss for g, s in zip(found, shares)), *sums)
+
+
+SPLIT = {
+    "adam, clipped": (linear, "mse", train.Adam(0.05), {"clip_norm": 0.5, "clip_value": 0.3}),
+    "momentum": (deep, "mse", train.SGD(0.1, 0.9, nesterov=True), {"schedule": [1.0, 0.5]}),
+    "a sum": (linear, train.MeanSquaredError(reduction="sum"), train.Adagrad(0.1), {}),
+}
+
+
+@pytest.mark.parametrize("case", SPLIT)
+def test_the_parts_of_a_batch_make_the_step_of_the_whole(case):
+    model, loss, optimizer, more = SPLIT[case]
+    whole, parted = (train.Trainer(model(), loss, optimizer, **more) for _ in range(2))
+    for _ in range(5):
+        parts = [{"x": X[rows], "target": Y[rows]} for rows in (slice(0, 7), slice(7, 9), slice(9, 12))]
+        made = total([parted.gradients(part) for part in parts], parted.shares(parts))
+        assert made.loss == pytest.approx(whole.step({"x": X, "target": Y}), rel=1e-5)
+        parted.update(made)
+        for name, x in whole.parameters.items():
+            np.testing.assert_allclose(parted.parameters[name], x, rtol=1e-4, atol=1e-6)
+    assert parted.steps == 5
+
+
+def test_ignored_labels_have_no_share():
+    labels = np.where(np.arange(12) < 5, -1, LABELS)
+    whole, parted = (train.Trainer(classifier(), train.CrossEntropy("logits", ignore_index=-1), "sgd") for _ in range(2))
+    parts = [{"x": X[rows], "labels": labels[rows]} for rows in (slice(0, 6), slice(6, 12))]
+    assert parted.shares(parts) == [1 / 7, 6 / 7]
+    made = total([parted.gradients(part) for part in parts], parted.shares(parts))
+    assert made.loss == pytest.approx(whole.step({"x": X, "labels": labels}), rel=1e-5)
+
+
+def test_the_halves_of_a_step_carry_running_statistics():
+    whole, halves = (train.Trainer(batch_norm(), "mse", train.SGD(lr=0.1)) for _ in range(2))
+    for rows in (X[:6], X[6:]):
+        whole.step({"x": rows, "target": rows})
+        halves.update(halves.gradients({"x": rows, "target": rows}))
+    for name, x in whole.running_statistics.items():
+        np.testing.assert_allclose(halves.running_statistics[name], x, rtol=1e-6)
+
+
+def test_each_part_draws_its_own_numbers():
+    proto = models.model("net (float[N, 200] x) => (float[N, 200] y) <float ratio = {0.5}> { p = Mul (x, w) y = Dropout (p, ratio) }")
+    proto.graph.initializer.append(numpy_helper.from_array(np.ones(200, np.float32), "w"))
+    batch = {"x": np.ones((1, 200), np.float32), "target": np.zeros((1, 200), np.float32)}
+    trainer, other = (train.Trainer(proto, "mse", train.SGD(lr=0.0)) for _ in range(2))
+    assert trainer.gradients(batch).loss != trainer.gradients(batch, part=1).loss
+    assert trainer.gradients(batch).loss == other.step(batch)
+
+
+def test_gradients_of_another_model_are_refused():
+    trainer = train.Trainer(linear(), "mse", "sgd")
+    good = trainer.gradients({"x": X, "target": Y})
+    with pytest.raises(rondel.CallerError, match="the gradients are a dict; expected rondel.train.Gradients"):
+        trainer.update(good.parameters)
+    with pytest.raises(rondel.CallerError, match="the gradients are for 'w'; expected 'w', 'b'"):
+        trainer.update(good._replace(parameters={"w": good.parameters["w"]}))
+    with pytest.raises(rondel.CallerError, match=r"have 'b' as float64\[2\]; expected float32\[2\]"):
+        trainer.update(good._replace(parameters={**good.parameters, "b": np.zeros(2)}))
+    assert trainer.steps == 0
+
+
 # ---- iterating over data
 
 

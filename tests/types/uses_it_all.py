@@ -133,6 +133,10 @@ def training() -> None:
     print(trainer.steps, trainer.learning_rate, trainer.evaluate([{"x": X}]), trainer.predict({"x": X}), weights)
     trainer.save("state.npz")
     assert_type(trainer.resume("state.npz"), train.Trainer)
+    parts: list[dict[str, Any]] = [{}]
+    assert_type(trainer.gradients(parts[0], part=1), train.Gradients)
+    assert_type(trainer.shares(parts), list[float])
+    trainer.update(trainer.gradients(parts[0]))
     train.Trainer("m.onnx", "mse", train.SGD(momentum=0.9)).write_model("trained.onnx")
     train.Trainer("m.onnx", train.MeanSquaredError(), train.AdamW())
     train.Trainer("m.onnx", train.NegativeLogLikelihood(ignore_index=-1), train.Adagrad(lr_decay=0.1))

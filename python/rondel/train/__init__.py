@@ -10,7 +10,7 @@ docs/training.md shows more. Building a trainer needs the package onnx.
 
 from .losses import CrossEntropy, Loss, MeanSquaredError, NegativeLogLikelihood
 from .optimizers import SGD, Adagrad, Adam, AdamW, Optimizer
-from .trainer import Trainer
+from .trainer import Gradients, Trainer
 
 __all__ = [
     "SGD",
@@ -18,6 +18,7 @@ __all__ = [
     "Adam",
     "AdamW",
     "CrossEntropy",
+    "Gradients",
     "Loss",
     "MeanSquaredError",
     "NegativeLogLikelihood",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..errors import CallerError
 from . import checks
+from .batches import size_of
 
 _REDUCTIONS = ("mean", "sum")
 
@@ -25,6 +28,10 @@ class Loss:
     def _nodes(self, helper):
         """Nodes of opset 21 that compute `loss` from `output` and `target`."""
         raise NotImplementedError
+
+    def _terms(self, batch):
+        """The number of terms of a batch's mean, up to a factor that is the same for all batches."""
+        return size_of(batch)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(output={self.output!r}, target={self.target!r}, reduction={self.reduction!r})"
@@ -48,6 +55,11 @@ class CrossEntropy(Loss):
     def _nodes(self, helper):
         more = {} if self.ignore_index is None else {"ignore_index": int(self.ignore_index)}
         return [helper.make_node(self._op, ["output", "target"], ["loss"], reduction=self.reduction, **more)]
+
+    def _terms(self, batch):
+        if self.ignore_index is None or self.target not in batch:
+            return size_of(batch)
+        return int(np.count_nonzero(np.asarray(batch[self.target]) != self.ignore_index))
 
 
 class NegativeLogLikelihood(CrossEntropy):

@@ -1,4 +1,8 @@
-"""The model of a step: forward, backward, clipping and update, as one ONNX model."""
+"""The model of a step: forward, backward, clipping and update, as one ONNX model; and its two halves as models of their own."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
 
 from ..gradients import grad
 from .model import Names
@@ -55,40 +59,55 @@ class GraphWriter:
         return self.one("Cast", [x], to=to or self._types[like])
 
 
-class StepModel:
-    """The model of a step.
+class GradientModel:
+    """The model of the first half of a step: forward and backward.
 
-    proto: the ModelProto. loss: the name of its output. rate, updates: the inputs for the learning rate (f64[]) and the number of
-    steps so far. states: the inputs that are states of the optimizer, [(state, parameter, input)]. carried: dict of each carried input
-    to the output that is its value in the next step. seed: the input for the seed of random draws; None if there are no draws.
+    proto: the ModelProto, whose outputs are the loss, the values of `running`, and the gradients. loss: the name of the loss.
+    gradients: the names of the outputs, in the order of the parameters. seed: the input for the seed of random draws; None if there
+    are no draws.
     """
 
-    def __init__(self, form, loss, parameters, running, optimizer, clip_norm, clip_value, checkpoint, options):
-        """form: a model.Form whose outputs are the loss and the values of `running` (new by old name)."""
-        import onnx
-
+    def __init__(self, form, loss, parameters, checkpoint, options):
+        """form: a model.Form whose outputs are the loss and the new running statistics."""
         self.loss = loss
         fed = {i.name for i in form.graph.input}
         self.proto = grad(form.proto, parameters, [loss], checkpoint=checkpoint, prefix=form.names.fresh("gradient of "), sess_options=options)
         drawn = [i.name for i in self.proto.graph.input if i.name not in fed]
         self.seed = drawn[0] if drawn else None
-        types = {i.name: i.type.tensor_type for i in self.proto.graph.input}
-        writer = GraphWriter(self.proto, {name: types[name].elem_type for name in parameters})
-        gradients = [o.name for o in self.proto.graph.output][-len(parameters) :]
-        self._shapes = {name: (types[name].elem_type, [d.dim_value for d in types[name].shape.dim]) for name in parameters}
-        del self.proto.graph.output[-len(parameters) :]
+        self.gradients = [o.name for o in self.proto.graph.output][-len(parameters) :]
 
+
+class Clipping(NamedTuple):
+    """The bounds of a Trainer's clip_value and clip_norm; None: no bound."""
+
+    value: float | None
+    norm: float | None
+
+
+class _Update:
+    """Appends clipping and the optimizer's update to a model in which parameters and gradients are values.
+
+    rate, updates: the inputs for the learning rate (f64[]) and the number of steps so far. states: the inputs that are states of the
+    optimizer, [(state, parameter, input)]. carried: dict of each carried input to the output that is its value in the next step.
+    """
+
+    def __init__(self, proto, types, parameters, gradients, optimizer, clipping):
+        """types: a dict of each parameter to (element type, extents)."""
+        import onnx
+
+        self._types = types
+        writer = GraphWriter(proto, {name: elem_type for name, (elem_type, _) in types.items()})
         self.rate = writer.input("learning rate", onnx.TensorProto.DOUBLE, [])
         self.updates = writer.input("updates", onnx.TensorProto.INT64, [])
-        self.states = [(state, name, writer.input(f"{state} of {name}", *self._shapes[name])) for state in optimizer.states for name in parameters]
-        if clip_value is not None:
-            gradients = clip_each(writer, parameters, gradients, clip_value)
-        if clip_norm is not None:
-            gradients = clip_together(writer, parameters, gradients, clip_norm)
+        self.states = [(state, name, writer.input(f"{state} of {name}", *types[name])) for state in optimizer.states for name in parameters]
+        if clipping.value is not None:
+            gradients = clip_each(writer, parameters, gradients, clipping.value)
+        if clipping.norm is not None:
+            gradients = clip_together(writer, parameters, gradients, clipping.norm)
         given = [[made for kind, _, made in self.states if kind == state] for state in optimizer.states]
         new, new_states = optimizer.update(writer, self.rate, self.updates, parameters, gradients, given)
 
-        self.carried = dict(running)
+        self.carried = {}
         self._carry(writer, zip(parameters, new, parameters))
         for names, made in zip(given, new_states):
             self._carry(writer, zip(names, made, parameters))
@@ -98,8 +117,56 @@ class StepModel:
 
     def _carry(self, writer, triples):
         for name, made, parameter in triples:
-            writer.output(made, *self._shapes[parameter])
+            writer.output(made, *self._types[parameter])
             self.carried[name] = made
+
+
+class StepModel:
+    """The model of a step: a GradientModel and an update in one graph.
+
+    proto, loss, seed: as in GradientModel. rate, updates, states: as in _Update. carried: those of the update and of `running`.
+    """
+
+    def __init__(self, form, loss, parameters, running, optimizer, clipping, checkpoint, options):
+        """form: a model.Form whose outputs are the loss and the values of `running` (new by old name)."""
+        first = GradientModel(form, loss, parameters, checkpoint, options)
+        self.proto, self.loss, self.seed = first.proto, first.loss, first.seed
+        del self.proto.graph.output[-len(parameters) :]
+        update = _Update(self.proto, types_of(self.proto, parameters), parameters, first.gradients, optimizer, clipping)
+        self.rate, self.updates, self.states = update.rate, update.updates, update.states
+        self.carried = {**running, **update.carried}
+
+
+class UpdateModel:
+    """The model of the second half of a step: from parameters, gradients and states to their new values.
+
+    proto, rate, updates, carried: as in a StepModel. gradients: the names of the inputs for the gradients, in the order of the
+    parameters. own: dict of each carried input to the input of `step`, a StepModel, that has the same value.
+    """
+
+    def __init__(self, step, parameters, optimizer, clipping):
+        import onnx
+
+        types = types_of(step.proto, parameters)
+        taken = {i.name for i in step.proto.graph.input}
+        self.gradients = [f"gradient of {name}" for name in parameters]
+        while not taken.isdisjoint(self.gradients):
+            self.gradients = [f"the {name}" for name in self.gradients]
+        value = onnx.helper.make_tensor_value_info
+        inputs = [value(name, *types[x]) for names in (parameters, self.gradients) for name, x in zip(names, parameters)]
+        self.proto = onnx.helper.make_model(onnx.helper.make_graph([], "update", inputs, []), opset_imports=[onnx.helper.make_opsetid("", 21)])
+        self.proto.ir_version = step.proto.ir_version
+        update = _Update(self.proto, types, parameters, self.gradients, optimizer, clipping)
+        self.rate, self.updates, self.carried = update.rate, update.updates, update.carried
+        self.own = {made: name for (_, _, made), (_, _, name) in zip(update.states, step.states)}
+        self.own.update({name: name for name in parameters})
+        self.own[self.updates] = step.updates
+
+
+def types_of(proto, parameters):
+    """A dict of each parameter, an input of the model, to (element type, extents)."""
+    types = {i.name: i.type.tensor_type for i in proto.graph.input}
+    return {name: (types[name].elem_type, [d.dim_value for d in types[name].shape.dim]) for name in parameters}
 
 
 def clip_each(writer, parameters, gradients, most):

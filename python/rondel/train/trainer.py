@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,10 +18,18 @@ from .batches import Batches, size_of
 from .losses import Loss
 from .model import Form, TrainedModel, loss_of
 from ..progress import Progress
-from .step_model import StepModel
+from .step_model import Clipping, GradientModel, StepModel, UpdateModel
 
 Data = Mapping[str, Any] | Iterable[Mapping[str, Any]] | Callable[[], Iterable[Mapping[str, Any]]]
 """Arrays by input name, batches, or a function that gives batches for each epoch."""
+
+
+class Gradients(NamedTuple):
+    """What the first half of a step computes: the loss, the gradients of the parameters, and the new running statistics, by name."""
+
+    loss: float
+    parameters: dict[str, np.ndarray]
+    running_statistics: dict[str, np.ndarray]
 
 
 class Trainer:
@@ -80,13 +88,15 @@ class Trainer:
         weights = {name: self._model.take(name) for name in [*self._trained, *self._running]}
         form = Form(self._model, weights)
         step_loss = self._prepare_loss(form)
-        new_running = self._prepare_training_mode(form) if training_mode else {}
-        self._step = StepModel(form, step_loss, self._trained, new_running, self._optimizer, clip_norm, clip_value, checkpoint, self._options)
+        new_running = self._prepare_training_mode(form, warn=True) if training_mode else {}
+        self._training_mode, self._checkpoint, self._clipping = training_mode, checkpoint, Clipping(clip_value, clip_norm)
+        self._step = StepModel(form, step_loss, self._trained, new_running, self._optimizer, self._clipping, checkpoint, self._options)
         self._session = InferenceSession(self._step.proto, self._options)
         self._stepper = _rondel.Stepper(self._session._session, self._step.carried, self._initial_values(weights))
         internal = {*self._step.carried, self._step.rate, self._step.seed}
         self._fed = [p.name for p in self._session.get_inputs() + self._session.get_overridable_initializers() if p.name not in internal]
         self._sessions = {}
+        self._halves = None
 
     # ---- making
 
@@ -121,8 +131,8 @@ class Trainer:
         form.keep_outputs([name])
         return name
 
-    def _prepare_training_mode(self, form):
-        if old := form.train_dropout():
+    def _prepare_training_mode(self, form, warn):
+        if (old := form.train_dropout()) and warn:
             warnings.warn(f"Dropout has no training mode before opset 12: {checks.listed(old)} pass everything", ModelWarning, stacklevel=4)
         made = form.train_batch_normalization(set(self._running))
         for old_name, name in made.items():
@@ -188,12 +198,81 @@ class Trainer:
         tells whether the step was made. Errors are those of InferenceSession.run.
         """
         options = checked_options(run_options, RunOptions, "run_options")
-        step = self.steps
-        feeds = {**self._checked_batch(batch), self._step.rate: np.float64(self._optimizer.lr * self._factor(step))}
+        feeds = {**self._checked_batch(batch), self._step.rate: np.float64(self.learning_rate)}
         if self._step.seed is not None:
-            feeds[self._step.seed] = np.uint64((self._seed * 0x9E3779B97F4A7C15 + step) % 2**64)
+            feeds[self._step.seed] = self._drawing_seed()
         (loss,) = self._stepper.step([self._step.loss], self._session._values(feeds), options)
         return float(loss)
+
+    def _drawing_seed(self, part=0):
+        return np.uint64((self._seed * 0x9E3779B97F4A7C15 + part * 0xD1B54A32D192ED03 + self.steps) % 2**64)
+
+    def gradients(self, batch: Mapping[str, Any], *, part: int = 0, run_options: RunOptions | None = None) -> Gradients:
+        """The first half of a step: the loss and the gradients of a batch, before clipping. Changes nothing.
+
+        part: which part of the step's batch this is; each part draws other random numbers. `update` makes the step. Errors are those
+        of InferenceSession.run. The first call compiles both halves.
+        """
+        options = checked_options(run_options, RunOptions, "run_options")
+        model, session, _, _ = self._both_halves()
+        feeds = dict(self._checked_batch(batch))
+        if model.seed is not None:
+            feeds[model.seed] = self._drawing_seed(part)
+        running = [self._step.carried[name] for name in self._running]
+        loss, *found = self._run(session, [model.loss, *model.gradients, *running], feeds, options)
+        count = len(self._trained)
+        return Gradients(float(loss), dict(zip(self._trained, found[:count])), dict(zip(self._running, found[count:])))
+
+    def shares(self, parts: Sequence[Mapping[str, Any]]) -> list[float]:
+        """The factors with which losses and gradients of the parts of a batch add up to those of the whole batch.
+
+        For a mean: the share of each part in the rows (or in the labels that are not ignored). For a sum: 1. A loss that the model
+        computes itself is taken for a mean over rows.
+        """
+        if self._loss is not None and self._loss.reduction == "sum":
+            return [1.0] * len(parts)
+        terms = [size_of(part) if self._loss is None else self._loss._terms(part) for part in parts]
+        return [count / max(sum(terms), 1) for count in terms]
+
+    def update(self, gradients: Gradients) -> None:
+        """The second half of a step: clips gradients, which may be the mean of those of several batches, and updates the parameters.
+
+        The running statistics become those of `gradients`. Raises CallerError if names, shapes or dtypes are not those of
+        `parameters` and `running_statistics`; then nothing has changed.
+        """
+        if not isinstance(gradients, Gradients):
+            raise CallerError(f"train: the gradients are a {type(gradients).__name__}; expected rondel.train.Gradients, as trainer.gradients gives")
+        given = self._checked_arrays("gradients", gradients.parameters, self._trained)
+        running = self._checked_arrays("running statistics", gradients.running_statistics, self._running)
+        _, _, model, session = self._both_halves()
+        feeds = {model.rate: np.float64(self.learning_rate), **dict(zip(model.gradients, given))}
+        values = session._values(feeds)
+        values.update({made: self._stepper.value(name) for made, name in model.own.items()})
+        made = self._session_run(session, list(model.carried.values()), values)
+        new = {**dict(zip((model.own[name] for name in model.carried), made)), **dict(zip(self._running, running))}
+        for name, value in {name: self._value(name, x) for name, x in new.items()}.items():
+            self._stepper.set(name, value)
+
+    def _checked_arrays(self, what, found, names):
+        if not isinstance(found, Mapping) or set(found) != set(names):
+            raise CallerError(f"train: the {what} are for {checks.listed(found)}; expected {checks.listed(names)}")
+        for name in names:
+            x, own = np.asarray(found[name]), self._array(name)
+            if x.shape != own.shape or x.dtype != own.dtype:
+                raise CallerError(f"train: the {what} have {name!r} as {x.dtype}{list(x.shape)}; expected {own.dtype}{list(own.shape)}")
+        return [np.asarray(found[name]) for name in names]
+
+    def _both_halves(self):
+        """(the GradientModel, its session, the UpdateModel, its session), made at the first request."""
+        if self._halves is None:
+            form = Form(self._model, [*self._trained, *self._running])
+            loss = self._prepare_loss(form)
+            if self._training_mode:
+                self._prepare_training_mode(form, warn=False)
+            first = GradientModel(form, loss, self._trained, self._checkpoint, self._options)
+            second = UpdateModel(self._step, self._trained, self._optimizer, self._clipping)
+            self._halves = first, InferenceSession(first.proto, self._options), second, InferenceSession(second.proto, self._options)
+        return self._halves
 
     def _checked_batch(self, batch):
         if not isinstance(batch, Mapping):
@@ -272,10 +351,14 @@ class Trainer:
             self._sessions[with_loss] = (InferenceSession(form.proto, self._options), loss)
         return self._sessions[with_loss]
 
-    def _run(self, session, outputs, feeds):
+    def _run(self, session, outputs, feeds, options=None):
         values = session._values(feeds)
         values.update({name: self._stepper.value(name) for name in [*self._trained, *self._running]})
-        found = session._session.run(outputs, values, None)
+        return self._session_run(session, outputs, values, options)
+
+    @staticmethod
+    def _session_run(session, outputs, values, options=None):
+        found = session._session.run(outputs, values, options)
         return [arrays.from_value(x, f"output '{name}'") for x, name in zip(found, outputs)]
 
     # ---- files

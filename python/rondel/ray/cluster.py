@@ -1,0 +1,63 @@
+"""The cluster: how a process joins one, and how models get to its nodes."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import ray
+
+from ..errors import CallerError, Error
+from ..models import Model, model_source
+
+
+def connect(address: str | None = None) -> None:
+    """Joins a cluster, unless this process is in one already.
+
+    address: "ray://HOST:PORT" (Ray Client), "HOST:PORT" or "auto" from one of the nodes, "local" for a cluster of this machine
+        alone; None: RAY_ADDRESS, or a cluster of this machine. Raises CallerError if none answers.
+    """
+    if ray.is_initialized():
+        return
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)
+    except (ConnectionError, TimeoutError, ValueError, RuntimeError, OSError) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise CallerError(f"no Ray cluster at {address or 'RAY_ADDRESS'!r}: {reason}; `ray start --head` starts one") from error
+
+
+def model_bytes(model: Model) -> bytes:
+    """The bytes of a model, with its external data inside."""
+    source = model_source(model)
+    if isinstance(source, bytes):
+        return source
+    try:
+        with open(source, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise CallerError(f"the model '{source}' cannot be read: {error.strerror or error}") from error
+    if b"location" not in data:  # the key that external data have
+        return data
+    import onnx
+
+    try:
+        return onnx.load(source).SerializeToString()
+    except Exception as error:  # onnx and protobuf have exceptions of their own
+        raise CallerError(f"the model '{source}' cannot be sent to a cluster as one message: {error}") from error
+
+
+def fetched(x: Any) -> Any:
+    """x, or what it refers to in the object store, of which each node keeps one copy."""
+    return ray.get(x) if isinstance(x, ray.ObjectRef) else x
+
+
+def cause_of(error: Exception) -> Exception:
+    """Our error inside of one of Ray's, else the error itself."""
+    seen, inner = [], error
+    while inner is not None and inner not in seen:
+        if isinstance(inner, Error):
+            cause = getattr(inner, "cause", None)  # Ray's class for an error of a task is also one of ours
+            return cause if isinstance(cause, Error) else inner
+        seen.append(inner)
+        inner = getattr(inner, "cause", None) or inner.__cause__
+    return error

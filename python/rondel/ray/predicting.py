@@ -1,0 +1,59 @@
+"""Batch inference over Ray Data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import ray
+
+from .. import prediction
+from ..models import Model
+from ..options import SessionOptions
+from .cluster import fetched, model_bytes
+
+
+class Predictor(prediction.Predictor):
+    """rondel.prediction.Predictor for `Dataset.map_batches`: `model` may be an ObjectRef of a model's bytes, of which each node keeps
+    one copy. Each worker compiles a session of its own."""
+
+    def __init__(self, model: Any, **settings: Any) -> None:
+        super().__init__(fetched(model), **settings)
+
+
+def predict(
+    dataset: Any,
+    model: Model,
+    *,
+    outputs: str | Iterable[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    keep: Iterable[str] | None = None,
+    sess_options: SessionOptions | None = None,
+    batch_size: int = 1024,
+    workers: int | tuple[int, int] = 1,
+    cpus: float = 1,
+    **remote: Any,
+) -> Any:
+    """A ray.data.Dataset with the model's outputs as columns; nothing runs before it is written or read.
+
+    dataset: a ray.data.Dataset, such as ray.data.read_parquet(...) or ray.data.from_numpy(...). outputs, columns, keep, sess_options: as in
+        rondel.prediction.Predictor.
+    batch_size: rows in a run. workers: the number of workers, or the least and the most. cpus: the processors of a worker.
+    remote: further arguments of map_batches.
+
+    The model is compiled here once, so that its errors are raised at once. A worker or a node that dies is replaced by Ray, which
+    repeats the batches that it had not finished.
+    """
+    data = model_bytes(model)
+    settings = {"outputs": outputs, "columns": columns, "keep": keep, "sess_options": sess_options}
+    prediction.Predictor(data, **settings)
+    return dataset.map_batches(
+        Predictor,
+        fn_constructor_args=(ray.put(data),),
+        fn_constructor_kwargs=settings,
+        batch_size=batch_size,
+        batch_format="numpy",
+        concurrency=workers,
+        num_cpus=cpus,
+        **remote,
+    )

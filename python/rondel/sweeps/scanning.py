@@ -1,0 +1,81 @@
+"""A model as the body of a Scan over the points of a sweep."""
+
+from ..errors import CallerError
+from ..models import model_source
+from ..session import InferenceSession
+from ..train import checks
+from ..train.model import Names
+
+
+def scanned(model, swept, given, outputs):
+    """(the graph's name, a model's bytes, the names of its outputs) of a model that runs `model` for each point.
+
+    The inputs and initializers `swept` become scanned inputs "each NAME", and the outputs become "each NAME", both with one more axis in
+    front. Those of `given` are inputs as they are. outputs: those that are kept; []: all.
+    """
+    proto = _loaded(model)
+    graph = proto.graph
+    inputs = {i.name: i for i in graph.input}
+    initializers = {t.name: t for t in graph.initializer}
+    for name in [*swept, *given]:
+        if name not in inputs and name not in initializers:
+            known = [*inputs, *(n for n in initializers if n not in inputs)]
+            raise CallerError(f"sweep: there is no input or initializer {name!r}{checks.closest(name, known)}; there are {checks.listed(known)}")
+    missing = [name for name in inputs if name not in initializers and name not in {*swept, *given}]
+    if missing:
+        raise CallerError(f"sweep: the input {missing[0]!r} has no value; give it one, or sweep it")
+    known = [o.name for o in graph.output]
+    for name in outputs:
+        if name not in known:
+            raise CallerError(f"sweep: there is no output {name!r}{checks.closest(name, known)}; there are {checks.listed(known)}")
+    outputs = outputs or known
+    _scan(proto, swept, given, outputs)
+    return graph.name, proto.SerializeToString(), outputs
+
+
+def _loaded(model):
+    import onnx
+
+    source = model_source(model)
+    InferenceSession(source)  # its errors are the ones that users know
+    return onnx.load_model_from_string(source) if isinstance(source, bytes) else onnx.load(source)
+
+
+def _scan(proto, swept, given, outputs):
+    """Moves the nodes of a model into the body of one Scan. What is not swept stays outside, where the body sees it by name."""
+    from onnx import helper
+
+    graph = proto.graph
+    names = Names(graph)
+    body_inputs = [_value_info(helper, graph, name) for name in swept]
+    body_outputs = [o for name in outputs for o in graph.output if o.name == name]
+    outer_inputs = [_value_info(helper, graph, name) for name in given]
+    outer_inputs += [_stacked(helper, i) for i in body_inputs]
+    outer_outputs = [_stacked(helper, o) for o in body_outputs]
+    for made in (*outer_inputs[len(given) :], *outer_outputs):
+        if made.name in names:
+            raise CallerError(f"sweep: the model has a value {made.name!r}, a name that a sweep needs; rename it")
+    body = helper.make_graph(list(graph.node), "point", body_inputs, body_outputs)
+    fed = {*swept, *given}
+    kept = [t for t in graph.initializer if t.name not in fed]
+    scan = helper.make_node("Scan", [f"each {n}" for n in swept], [f"each {n}" for n in outputs], body=body, num_scan_inputs=len(swept))
+    made = helper.make_graph([scan], graph.name, outer_inputs, outer_outputs, kept)
+    made.sparse_initializer.extend(graph.sparse_initializer)
+    proto.graph.CopyFrom(made)
+
+
+def _value_info(helper, graph, name):
+    for i in graph.input:
+        if i.name == name:
+            return i
+    tensor = next(t for t in graph.initializer if t.name == name)
+    return helper.make_tensor_value_info(name, tensor.data_type, tensor.dims)
+
+
+def _stacked(helper, value):
+    """The type of all points of a value."""
+    tensor = value.type.tensor_type
+    dims = None
+    if tensor.HasField("shape"):
+        dims = [None, *(d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in tensor.shape.dim)]
+    return helper.make_tensor_value_info(f"each {value.name}", tensor.elem_type, dims)

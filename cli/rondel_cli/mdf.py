@@ -9,6 +9,7 @@ import numpy as np
 
 import rondel
 import rondel.mdf
+from rondel import sweeps
 from rondel.texts import render
 
 from .exit_codes import UsageError
@@ -29,6 +30,7 @@ def add_to(commands):
         "  rondel mdf States.json --steps 200 --dt 0.01                    all output ports\n"
         "  rondel mdf IAFs.yaml --steps 1000 --dt 0.1 --record pre.v --plot v.png --csv v.csv\n"
         "  rondel mdf States.json --steps 200 --dt 0.01 --set 'sine_node.period=[0.2, 0.4, 0.8]'  a sweep\n"
+        "  rondel mdf States.json --steps 200 --dt 0.01 --set sine_node.period=0.2:0.8:100000 --table periods.parquet --on ray://head:10001\n"
         "  rondel mdf States.json --steps 200 --dt 0.01 --onnx states.onnx  one ONNX model with a Loop\n\n"
         "exit codes: 0 done, 1 wrong model or value, 2 wrong command line, 3 not supported yet, 4 a budget or deadline, "
         "5 a bug of ours",
@@ -39,7 +41,7 @@ def add_to(commands):
     parser.add_argument("--dt", type=_number, default=1.0, metavar="SECONDS", help="the length of a step (1)")
     parser.add_argument("--record", type=_names, metavar="NODE.PORT,...", help="ports or parameters (all output ports)")
     for option, what in (("input", "an input port's value, or one for each evaluation"), ("initial", "what a state begins with"),
-                         ("set", "a parameter's value; one list deeper: a sweep")):  # fmt: skip
+                         ("set", "a parameter's value; one list deeper, or START:STOP:COUNT: a sweep")):  # fmt: skip
         name = "NODE.PORT" if option == "input" else "NODE.PARAMETER"
         parser.add_argument(f"--{option}", type=_assignment, action="append", default=[], metavar=f"{name}=VALUE",
                             help=f"{what}; may be repeated")  # fmt: skip
@@ -47,10 +49,20 @@ def add_to(commands):
     parser.add_argument("--csv", metavar="FILE.csv", help="write a table with a row for each time")
     parser.add_argument("--plot", metavar="FILE.png|svg", help="draw the curves (needs matplotlib)")
     parser.add_argument("--onnx", metavar="FILE.onnx", help="write the model as one ONNX model with a loop, whose inputs are steps, dt and the values given here")
+    parser.add_argument("--table", metavar="FILE.csv|FILE.parquet|FOLDER", help="write a sweep as a table while it runs, with a row for each point and its last values")
+    parser.add_argument("--on", metavar="ADDRESS", help="run a sweep on a Ray cluster: ray://HOST:PORT, HOST:PORT, auto, or local (needs the extra rondel[ray])")
+    parser.add_argument("--product", action="store_true", help="sweep all combinations of the values given, the last one fastest, instead of side by side")
+    parser.add_argument("--series", action="store_true", help="in the table of a sweep, a row for each point and time")
+    parser.add_argument("--batch", type=_some, metavar="POINTS", help="points in a native run of such a sweep")
     parser.set_defaults(act=act)
 
 
 def act(options):
+    if options.table is not None or options.on is not None:
+        return _sweep(options)
+    for option in ("product", "series", "batch"):
+        if getattr(options, option):
+            raise UsageError(f"--{option} is for a sweep with --table or --on")
     if pathlib.Path(options.model).suffix == ".onnx":
         raise UsageError(f"{options.model} is an ONNX model: rondel run {options.model}")
     pyplot = _pyplot() if options.plot else None
@@ -60,8 +72,8 @@ def act(options):
         "dt": options.dt,
         "record": options.record,
         "inputs": dict(options.input),
-        "initial": dict(options.initial),
-        "set": dict(options.set),
+        "initial": _lists(options.initial),
+        "set": _lists(options.set),
         "single_precision": not options.keep_precision,
     }
     results = model.run(**settings)
@@ -82,6 +94,58 @@ def act(options):
     return 0
 
 
+def _sweep(options):
+    """Runs a sweep in batches, here or on a cluster, with its table."""
+    for option in ("csv", "plot", "onnx"):
+        if getattr(options, option):
+            raise UsageError(f"--{option} is for one run; a sweep with --table or --on writes --table")
+    model = rondel.mdf.load(options.model)
+    try:
+        job = sweeps.MdfSweep(
+            model, options.steps, options.dt, record=options.record, inputs=dict(options.input),
+            initial=_swept(model, "initial", options.initial), set=_swept(model, "set", options.set),
+            single_precision=not options.keep_precision, product=options.product, series=options.series,
+        )  # fmt: skip
+    except sweeps.NothingSwept:
+        raise UsageError("--table and --on are for sweeps: --set NODE.PARAMETER=START:STOP:COUNT") from None
+    summary = _runner(options)(job, options.table, batch=options.batch)
+    rows = [(name, *(f"{x:.6g}" for x in values)) for name, *values in summary]
+    print(render(("of all points", "least", "mean", "most"), rows))
+    print(f"\n{summary.points} points" + ("" if options.table is None else f", wrote {options.table}"))
+    return 0
+
+
+def _runner(options):
+    if options.on is None:
+        return sweeps.run
+    try:
+        import rondel.ray
+    except ModuleNotFoundError as error:
+        raise UsageError(f"--on: {error}") from None
+    return partial(rondel.ray.sweep, on=options.on)
+
+
+def _swept(model, kind, given):
+    """Values by name, of which those with an axis more than their parameter are swept."""
+    return {name: sweeps.over(x) if isinstance(x, list) and _is_deeper(model, kind, name, x) else x for name, x in given}
+
+
+def _is_deeper(model, kind, name, value):
+    axes = [[array.ndim for array in model.run(**given).values()] for given in ({}, {kind: {name: value}})]
+    return axes[0] != axes[1]
+
+
+def _lists(given):
+    return {name: x.take(np.arange(len(x))) if isinstance(x, sweeps.Over) else x for name, x in given}
+
+
+def _some(text):
+    number = count(text)
+    if not number:
+        raise argparse.ArgumentTypeError("expected 1 or more")
+    return number
+
+
 def _number(text):
     try:
         value = float(text)
@@ -100,10 +164,19 @@ def _assignment(text):
     name, equals, value = text.partition("=")
     if not (name and equals):
         raise argparse.ArgumentTypeError(f"'{text}' is not NAME=VALUE")
+    if value.count(":") == 2:
+        return name, _span(*value.split(":"))
     try:
         return name, json.loads(value)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"'{value}' of '{name}' is neither a number nor a list of numbers in brackets") from None
+        raise argparse.ArgumentTypeError(f"'{value}' of '{name}' is neither a number nor a list of numbers in brackets, nor START:STOP:COUNT") from None
+
+
+def _span(start, stop, points):
+    try:
+        return sweeps.span(_number(start), _number(stop), _some(points))
+    except rondel.CallerError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _type(array):

@@ -38,9 +38,10 @@ from .sparse import OrtSparseFormat, SparseTensor
 
 if _TYPE_CHECKING:
     # Not serve: type checkers would read FastAPI and gRPC for everybody.
-    from . import backend, code_cache, deepx, functions, mdf, network, torch, train
+    from . import backend, code_cache, deepx, functions, mdf, network, prediction, sweeps, torch, train
 
-_LAZY = ("backend", "code_cache", "deepx", "functions", "mdf", "network", "serve", "torch", "train")  # modules that are loaded when they are first used
+#: modules that are loaded when they are first used
+_LAZY = ("backend", "code_cache", "deepx", "functions", "mdf", "network", "prediction", "ray", "serve", "sweeps", "torch", "train")
 
 
 def __getattr__(name: str) -> object:

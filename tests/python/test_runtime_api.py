@@ -327,7 +327,7 @@ def test_the_way_out_leads_there():
 def test_modules_are_loaded_when_they_are_first_used():
     code = """
 import sys, rondel
-lazy = ("backend", "code_cache", "deepx", "functions", "mdf", "network", "torch", "train")
+lazy = ("backend", "code_cache", "deepx", "functions", "mdf", "network", "prediction", "ray", "serve", "sweeps", "torch", "train")
 assert not [n for n in lazy if "rondel." + n in sys.modules], sys.modules
 assert set(lazy) < set(dir(rondel))
 rondel.functions.onnx.add, rondel.network.Network, rondel.mdf.load, rondel.backend.prepare

@@ -9,7 +9,7 @@
 
 from .columns import Summary
 from .jobs import MdfSweep, OnnxSweep
-from .points import Over, over, span
+from .points import NothingSwept, Over, over, span
 from .running import run
 
-__all__ = ["MdfSweep", "OnnxSweep", "Over", "Summary", "over", "run", "span"]
+__all__ = ["MdfSweep", "NothingSwept", "OnnxSweep", "Over", "Summary", "over", "run", "span"]

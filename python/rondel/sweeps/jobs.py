@@ -49,6 +49,7 @@ class MdfSweep:
         record = [record] if isinstance(record, str) else record
         self._settings = {"steps": steps, "dt": dt, "record": record, "inputs": inputs, "single_precision": single_precision}
         self._series = bool(series)
+        self._model._settings(steps, dt, record, None, None, None, single_precision)
         self._run(0, 1, steps=0)
 
     @property

@@ -11,6 +11,10 @@ import numpy as np
 from ..errors import CallerError
 
 
+class NothingSwept(CallerError):
+    """A sweep none of whose values is swept."""
+
+
 class Over:
     """Values of a parameter, one for each point of a sweep. Made by `over` and `span`."""
 
@@ -74,7 +78,7 @@ class Points:
 
     def __init__(self, axes: Mapping[Any, Over], product: bool = False) -> None:
         if not axes:
-            raise CallerError("sweep: no value is swept; give one as rondel.sweeps.span(start, stop, count) or rondel.sweeps.over(values)")
+            raise NothingSwept("sweep: no value is swept; give one as rondel.sweeps.span(start, stop, count) or rondel.sweeps.over(values)")
         self._axes = dict(axes)
         self._extents = [len(axis) for axis in self._axes.values()] if product else None
         lengths = {name: len(axis) for name, axis in self._axes.items()}

@@ -1,0 +1,205 @@
+"""rondel.sweeps: points, native batches against single runs, tables, and rows that are lost or come twice."""
+
+import csv
+import itertools
+import pathlib
+import pickle
+
+import models
+import numpy as np
+import onnx
+import pytest
+from rondel_cli.main import main
+
+import rondel
+import rondel.mdf
+from rondel import sweeps
+from rondel.sweeps.points import Points
+
+STATES = pathlib.Path(__file__).parent / "mdf" / "states.json"
+PERIOD = {"sine_node.period": sweeps.span(0.2, 0.8, 7)}
+
+
+def test_points_are_side_by_side_or_all_combinations():
+    axes = {"a": sweeps.span(0, 1, 3), "b": sweeps.over([10, 20, 30])}
+    assert {n: x.tolist() for n, x in Points(axes).take(1, 2).items()} == {"a": [0.5, 1.0], "b": [20, 30]}
+    product = Points(axes, product=True)
+    found = [product.take(k, 3) for k in range(0, 9, 3)]
+    assert list(zip(np.concatenate([f["a"] for f in found]), np.concatenate([f["b"] for f in found]))) == list(itertools.product([0, 0.5, 1], [10, 20, 30]))
+
+
+def test_a_span_is_evenly_spaced_and_ends_where_it_says():
+    np.testing.assert_allclose(sweeps.span(-1, 0.3, 1000).take(np.arange(1000)), np.linspace(-1, 0.3, 1000), rtol=1e-12, atol=1e-15)
+    ends = sweeps.span(0.1, 0.7, 10**12).take(np.array([0, 10**12 - 1]))
+    assert ends.tolist() == [0.1, 0.7]
+    assert sweeps.span(2, 3, 1).take(np.array([0])).tolist() == [2.0]
+
+
+@pytest.mark.parametrize("series", [False, True])
+def test_rows_are_those_of_single_runs(series, tmp_path):
+    job = sweeps.MdfSweep(STATES, 20, 0.01, set=PERIOD, initial={"sine_node.level": 0.25}, series=series)
+    job = pickle.loads(pickle.dumps(job))
+    summary = sweeps.run(job, tmp_path / "rows.csv", batch=3, progress=False)
+    assert summary.points == 7 and summary.rows == (7 * 21 if series else 7)
+    rows = list(csv.DictReader(open(tmp_path / "rows.csv")))
+    model = rondel.mdf.load(STATES)
+    for k, period in enumerate(np.linspace(0.2, 0.8, 7)):
+        one = model.run(20, 0.01, set={"sine_node.period": period}, initial={"sine_node.level": 0.25})
+        own = [row for row in rows if row["point"] == str(k)]
+        for port in ("sine_node.out_port", "counter_node.out_port"):
+            found = [float(row[port]) for row in own]
+            np.testing.assert_allclose(found, one[port] if series else one[port][-1:], rtol=1e-12)
+        assert np.isclose(float(own[0]["sine_node.period"]), period)
+    least = {name: low for name, low, _, _ in summary}
+    assert least["counter_node.out_port"] == (1 if series else 21)
+
+
+SOLVER = """solver (float k, float[2] b, int64 n) => (float y, float[2] z) <bool yes = {1}, float t = {0.5}> {
+  one = Constant <value_float = 1.0> ()
+  y = Loop (n, yes, one) <body = step (int64 i, bool c, float v) => (bool c1, float v1) { c1 = Identity (c) d = Mul (v, k) v1 = Mul (d, t) }>
+  z = Mul (b, y) }"""
+
+
+def test_inputs_and_settings_of_a_model_in_one_native_run():
+    job = sweeps.OnnxSweep(models.model(SOLVER), {"k": sweeps.span(0, 2, 5), "t": sweeps.over([0.5, 3]), "b": [1, 2], "n": 3}, product=True)
+    job = pickle.loads(pickle.dumps(job))
+    table = job.part(0, 10)
+    assert list(table) == ["point", "k", "t", "y", "z[0]", "z[1]"]
+    np.testing.assert_allclose(table["y"], (table["k"] * table["t"]) ** 3, rtol=1e-5)
+    np.testing.assert_allclose(table["z[1]"], 2 * table["y"], rtol=1e-6)
+    assert list(sweeps.OnnxSweep(models.model(SOLVER), {"k": sweeps.span(0, 2, 5), "b": [1, 2], "n": 3}, outputs="y").part(2, 1)) == ["point", "k", "y"]
+
+
+def test_a_model_that_a_path_names(tmp_path):
+    path = tmp_path / "solver.onnx"
+    onnx.save(models.model(SOLVER), path)
+    job = sweeps.OnnxSweep(path, {"k": sweeps.over(np.arange(3)), "b": np.ones(2), "n": 1})
+    assert job.part(0, 3)["y"].tolist() == [0, 0.5, 1]
+
+
+class Job:
+    """A job whose parts are made of the points that it is told."""
+
+    title, batch = "job", 2
+
+    def __init__(self, change=lambda first, points: points):
+        self.points = Points({"x": sweeps.span(0, 1, 5)})
+        self._change = change
+
+    def part(self, first, count):
+        points = np.array(self._change(first, list(range(first, first + count))), np.int64)
+        return {"point": points, "y": points * 2.0}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda first, p: p[:-1] if first else p, lambda first, p: p + p if first else p, lambda first, p: [0, 1] if first == 2 else p, lambda first, p: p[::-1]],
+    ids=["lost", "twice", "of another part", "out of order"],
+)
+def test_a_part_with_other_points_ends_the_sweep_and_leaves_no_table(change, tmp_path):
+    with pytest.raises(rondel.InternalError, match="the part for points"):
+        sweeps.run(Job(change), tmp_path / "t.csv", progress=False)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_part_that_never_comes():
+    with pytest.raises(rondel.InternalError, match="points 4 to 4 has nothing"):
+        sweeps.run(Job(), parts=lambda job, ranges: (job.part(*place) for place in ranges[:-1]), progress=False)
+
+
+def test_an_error_in_the_middle_leaves_no_table(tmp_path):
+    def parts(job, ranges):
+        yield job.part(*ranges[0])
+        raise rondel.LimitExceeded("too much")
+
+    for name in ("t.csv", "t.parquet"):
+        if name == "t.parquet":
+            pytest.importorskip("pyarrow")
+        with pytest.raises(rondel.LimitExceeded):
+            sweeps.run(Job(), tmp_path / name, parts=parts, progress=False)
+    assert not list(tmp_path.iterdir())
+
+
+def test_tables_in_parquet(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for name in ("t.parquet", "folder"):
+        sweeps.run(Job(), tmp_path / name, progress=False)
+        table = parquet.read_table(tmp_path / name)
+        assert table["point"].to_pylist() == list(range(5)) and table["y"].to_pylist() == [0, 2, 4, 6, 8]
+    assert len(list((tmp_path / "folder").iterdir())) == 3
+    with pytest.raises(rondel.CallerError, match="is not empty; expected a new folder"):
+        sweeps.run(Job(), tmp_path / "folder", progress=False)
+
+
+def sweep_of(values, **more):
+    return lambda: sweeps.OnnxSweep(models.model(SOLVER), values, **more)
+
+
+K = sweeps.span(0, 1, 3)
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        (sweep_of({"k": 1.0, "b": [1, 2], "n": 1}), "no value is swept; give one as"),
+        (sweep_of({"q": K}), "there is no input or initializer 'q'"),
+        (sweep_of({"k": K, "n": 1}), "the input 'b' has no value"),
+        (sweep_of({"k": K, "b": [1, 2, 3], "n": 1}), "b"),
+        (sweep_of({"k": K, "b": [1, 2], "n": 1}, outputs="x"), "there is no output 'x'"),
+        (sweep_of({"k": K, "n": sweeps.over([1, 2]), "b": [1, 2]}), "k has 3, n has 2; give equal numbers"),
+        (lambda: sweeps.over([]), r"the values are float64\[0\]"),
+        (lambda: sweeps.over([[1], [1, 2]]), "make no array"),
+        (lambda: sweeps.span(0, "x", 3), "expected finite numbers"),
+        (lambda: sweeps.span(0, 1, 0), "a span of 0 points"),
+        (lambda: sweeps.run(Job(), batch=0), "batch is 0"),
+        (lambda: sweeps.run(Job(), 3), "the table is 3; expected a path"),
+        (lambda: sweeps.MdfSweep(STATES, set={"sine_node.amplitude": K}), "sine_node"),
+        (lambda: sweeps.MdfSweep(STATES, steps=-1, set=PERIOD), "steps is -1"),
+    ],
+)
+def test_wrong_use(wrong, message):
+    with pytest.raises(rondel.CallerError, match=message):
+        wrong()
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        try:
+            code = main(["mdf", str(STATES), "--steps", "20", "--dt", "0.01", *arguments])
+        except SystemExit as ended:
+            code = ended.code
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def test_from_the_shell(run):
+    code, out, _ = run("--set", "sine_node.period=0.2:0.8:7", "--record", "sine_node.out_port", "--table", "t.csv", "--batch", "2")
+    assert code == 0 and "7 points, wrote t.csv" in out and out.splitlines()[0].split() == ["of", "all", "points", "least", "mean", "most"]
+    assert len(open("t.csv").readlines()) == 8
+    code, out, _ = run("--set", "sine_node.period=[0.2, 0.4]", "--set", "sine_node.rate=1:2:3", "--product", "--series", "--table", "u.csv")
+    assert code == 0 and len(open("u.csv").readlines()) == 1 + 6 * 21
+    code, out, _ = run("--set", "sine_node.period=0.2:0.8:7", "--record", "sine_node.out_port")
+    assert code == 0 and "float64[21, 7]" in out
+
+
+@pytest.mark.parametrize(
+    "arguments, code, message",
+    [
+        (["--table", "t.csv"], 2, "are for sweeps: --set NODE.PARAMETER=START:STOP:COUNT"),
+        (["--set", "sine_node.period=0:1:x"], 2, "'x' is not a number of 0 or more"),
+        (["--set", "sine_node.period=0:1:0"], 2, "expected 1 or more"),
+        (["--product"], 2, "--product is for a sweep"),
+        (["--set", "sine_node.period=0.1:1:3", "--table", "t.csv", "--plot", "p.png"], 2, "--plot is for one run"),
+        (["--set", "sine_node.perio=0.1:1:3", "--table", "t.csv"], 1, "perio"),
+        (["--set", "sine_node.period=0.1:1:3", "--table", "no/such/t.csv"], 1, "cannot be written"),
+    ],
+)
+def test_wrong_command_lines(run, arguments, code, message):
+    found, _, err = run(*arguments)
+    assert found == code and message in err
+    assert not list(pathlib.Path().iterdir())

@@ -1,13 +1,15 @@
 """A cluster of three nodes on this machine whose workers and nodes can be killed, for the tests of rondel.ray."""
 
-import contextlib
+import concurrent.futures
 import os
 import pathlib
 import signal
+import socket
 import time
 
 # Read when Ray is imported. On a busy machine, processes take longer to start than Ray waits for them, and it starts others in vain.
 os.environ |= {"RAY_worker_register_timeout_seconds": "600", "RAY_prestart_worker_first_driver": "0", "RAY_enable_metrics_collection": "0"}
+os.environ["PYTHONPATH"] = os.path.dirname(__file__)  # workers read classes of these tests
 
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
@@ -18,34 +20,42 @@ MEMORY = 200 * 2**20
 
 
 class ThreeNodes:
-    """A head without processors, and two nodes with `cpus` each."""
+    """A head without processors, and two nodes with two processors each; this process is a driver of it.
 
-    def __init__(self, cpus):
+    address: of the head. client: of Ray Client.
+    """
+
+    def __init__(self):
         from ray.cluster_utils import Cluster
 
-        self._cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "object_store_memory": MEMORY, "include_dashboard": False})
-        self._nodes = [self._cluster.add_node(num_cpus=cpus, object_store_memory=MEMORY) for _ in range(2)]
-        self.address = self._cluster.address
+        port = _free_port()
+        head = {"num_cpus": 0, "object_store_memory": MEMORY, "include_dashboard": False, "ray_client_server_port": port}
+        self._cluster = Cluster(initialize_head=True, head_node_args=head)
+        self._nodes = []
+        self.address, self.client = self._cluster.address, f"ray://127.0.0.1:{port}"
+        self.complete()
+        ray.init(address=self.address, log_to_driver=False, logging_level="ERROR")
 
-    def kill_node(self, node_id):
-        """Kills all processes of a node at once."""
-        node = next(node for node in self._nodes if node.node_id == node_id)
-        self._cluster.remove_node(node, allow_graceful=False)
+    def complete(self):
+        """Adds nodes in place of those that were killed."""
+        while len(self._nodes) < 2:
+            self._nodes.append(self._cluster.add_node(num_cpus=2, object_store_memory=MEMORY))
+
+    def kill_node(self, node_id=None):
+        """Kills all processes of a node (None: any) at once."""
+        node = next(node for node in self._nodes if node_id in (None, node.node_id))
         self._nodes.remove(node)
+        self._cluster.remove_node(node, allow_graceful=False)
 
     def close(self):
         ray.shutdown()
         self._cluster.shutdown()
 
 
-@contextlib.contextmanager
-def three_nodes(cpus=2):
-    cluster = ThreeNodes(cpus)
-    try:
-        ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
-        yield cluster
-    finally:
-        cluster.close()
+def _free_port():
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return held.getsockname()[1]
 
 
 class Announcements:
@@ -65,9 +75,13 @@ class Announcements:
         found = [path.name.split(".") for path in self._folder.iterdir()]
         return [(int(pid), node) for pid, node in found]
 
-    def wait_for(self, count, seconds=120):
+    def wait_for(self, count, work, seconds=240):
+        """Waits for the announcements of so many workers, while `work`, a Future, goes on."""
         end = time.monotonic() + seconds
         while len(self.workers()) < count:
+            if work.done():
+                work.result()
+                raise AssertionError(f"the work ended with {len(self.workers())} workers, before {count} had begun")
             assert time.monotonic() < end, f"{len(self.workers())} of {count} workers have begun"
             time.sleep(0.05)
         return self.workers()
@@ -76,18 +90,25 @@ class Announcements:
         return [(pid, node) for pid, node in self.workers() if os.path.exists(f"/proc/{pid}")]
 
 
-def kill_a_worker_then_a_node(cluster, seen, pause=1.0):
-    """Kills a worker that has begun and, when its replacement works, a node on which a worker is. Returns what it killed."""
-    before = len(seen.wait_for(2))
+def begin(work, *args):
+    """Runs work(*args) on a thread; returns a Future."""
+    pool = concurrent.futures.ThreadPoolExecutor(1)
+    future = pool.submit(work, *args)
+    pool.shutdown(wait=False)
+    return future
+
+
+def kill_a_worker_then_a_node(cluster, seen, work, pause=1.0):
+    """Kills a worker that has begun and, when another one has, a node on which a worker is. `work` is a Future that must still go on."""
+    before = len(seen.wait_for(2, work))
     pid, _ = seen.alive()[0]
     os.kill(pid, signal.SIGKILL)
-    seen.wait_for(before + 1)
+    seen.wait_for(before + 1, work)
     time.sleep(pause)
     alive = seen.alive()
-    assert alive, "no worker is left to kill a node of: the work ended too soon"
-    node = alive[-1][1]
-    cluster.kill_node(node)
-    return pid, node
+    assert alive and not work.done(), "the work ended before a node was killed"
+    cluster.kill_node(alive[-1][1])
+    print(f"killed process {pid}, then node {alive[-1][1][:8]}; {len(seen.workers())} workers so far")
 
 
 TEXT = """<ir_version: 10, opset_import: ["" : 21]>

@@ -1,6 +1,5 @@
 """rondel.ray.predict on three nodes: from and to Parquet and NumPy, what a second worker gains, Ray's share, and kills."""
 
-import threading
 import time
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 ray = pytest.importorskip("ray")
 
 import ray.data  # noqa: E402
-from ray_cluster import Announcements, kill_a_worker_then_a_node, rounds, three_nodes  # noqa: E402
+from ray_cluster import Announcements, begin, kill_a_worker_then_a_node, rounds  # noqa: E402
 
 import rondel  # noqa: E402
 import rondel.ray  # noqa: E402
@@ -39,21 +38,20 @@ def check_rows(ids, y, model, x):
     np.testing.assert_allclose(np.stack(list(y))[order], expected(model, x), rtol=1e-5, atol=1e-6)
 
 
-def test_parquet_in_and_out(tmp_path):
+def test_parquet_in_and_out(cluster, tmp_path):
     model = rounds(3)
-    with three_nodes():
-        dataset(1000, 8).write_parquet(str(tmp_path / "in"))
-        rows = rondel.ray.predict(ray.data.read_parquet(str(tmp_path / "in")), model, batch_size=ROWS, workers=2)
-        rows.write_parquet(str(tmp_path / "out"))
-        assert sorted(rows.schema().names) == ["id", "y"]
-        found = ray.data.read_parquet(str(tmp_path / "out")).to_pandas()
-        x, _ = table(1000)
-        check_rows(found["id"], found["y"], model, x)
+    dataset(1000, 8).write_parquet(str(tmp_path / "in"))
+    rows = rondel.ray.predict(ray.data.read_parquet(str(tmp_path / "in")), model, batch_size=ROWS, workers=2)
+    rows.write_parquet(str(tmp_path / "out"))
+    assert sorted(rows.schema().names) == ["id", "y"]
+    found = ray.data.read_parquet(str(tmp_path / "out")).to_pandas()
+    x, _ = table(1000)
+    check_rows(found["id"], found["y"], model, x)
 
-        named = rondel.ray.predict(ray.data.from_numpy(x), model, columns={"x": "data"})
-        named.write_numpy(str(tmp_path / "numpy"), column="y")
-        written = np.concatenate([np.load(path) for path in sorted((tmp_path / "numpy").iterdir())])
-        np.testing.assert_allclose(written, expected(model, x), rtol=1e-5, atol=1e-6)
+    named = rondel.ray.predict(ray.data.from_numpy(x), model, columns={"x": "data"})
+    named.write_numpy(str(tmp_path / "numpy"), column="y")
+    written = np.concatenate([np.load(path) for path in sorted((tmp_path / "numpy").iterdir())])
+    np.testing.assert_allclose(written, expected(model, x), rtol=1e-5, atol=1e-6)
 
 
 class Slow(predicting.Predictor):
@@ -71,56 +69,42 @@ class Slow(predicting.Predictor):
         return super().__call__(batch)
 
 
-def test_a_worker_and_a_node_die(tmp_path):
+def test_a_worker_and_a_node_die(cluster, tmp_path):
     model, seen = rounds(20), tmp_path / "seen"
     seen.mkdir()
     rows = 20_000
-    with three_nodes() as cluster:
-        given = dataset(rows, 40).materialize()
-        work = given.map_batches(
-            Slow, fn_constructor_args=(ray.put(model), seen, 0.15), batch_size=ROWS, batch_format="numpy", concurrency=2, num_cpus=1
-        )
-        failure = []
-
-        def write():
-            try:
-                work.write_parquet(str(tmp_path / "out"))
-            except Exception as error:
-                failure.append(error)
-
-        thread = threading.Thread(target=write)
-        thread.start()
-        killed = kill_a_worker_then_a_node(cluster, Announcements(seen))
-        assert thread.is_alive(), "the kills came after the end"
-        thread.join(400)
-        assert not thread.is_alive() and not failure, failure
-        print("killed", killed, "workers", Announcements(seen).workers())
+    given = dataset(rows, 40).materialize()
+    work = given.map_batches(
+        Slow, fn_constructor_args=(ray.put(model), seen, 0.15), batch_size=ROWS, batch_format="numpy", concurrency=2, num_cpus=1
+    )
+    writing = begin(work.write_parquet, str(tmp_path / "out"))
+    kill_a_worker_then_a_node(cluster, Announcements(seen), writing)
+    writing.result(400)
     files = sorted((tmp_path / "out").glob("*.parquet"))
     found = [parquet.read_table(file).to_pandas() for file in files]
     x, _ = table(rows)
     check_rows(np.concatenate([f["id"] for f in found]), np.concatenate([f["y"] for f in found]), model, x)
 
 
-def test_what_a_second_worker_gains_and_ray_takes(capsys):
+def test_what_a_second_worker_gains_and_ray_takes(cluster, capsys):
     """Prints figures for docs/scale.md. What is asserted does not depend on the machine: rows and the number of batches."""
     trips = trips_for(0.010)
     model, blocks, rows = rounds(trips), 16, 16 * 40 * ROWS
     x, ids = table(rows)
-    with three_nodes():
-        given = ray.data.from_blocks([__import__("pandas").DataFrame({"id": i}) for i in np.split(ids, blocks)])
-        given = given.map_batches(_with_x, batch_size=None).materialize()
-        figures = {}
-        for workers in (1, 2, 1, 2):
-            begin = time.monotonic()
-            found = given.map_batches(
-                Timed, fn_constructor_args=(ray.put(model),), batch_size=ROWS, batch_format="numpy", concurrency=workers, num_cpus=1
-            ).to_pandas()
-            wall = time.monotonic() - begin
-            assert sorted(found["id"]) == list(range(rows)) and found["batches"].sum() == rows
-            inside = found.drop_duplicates("stamp")
-            busy = inside["seconds"].sum()
-            span = inside["stamp"].max() - (inside["stamp"] - inside["seconds"]).min()
-            figures.setdefault(workers, []).append((wall, span, busy, len(inside)))
+    given = ray.data.from_blocks([__import__("pandas").DataFrame({"id": i}) for i in np.split(ids, blocks)])
+    given = given.map_batches(_with_x, batch_size=None).materialize()
+    figures = {}
+    for workers in (1, 2, 1, 2):
+        begin = time.monotonic()
+        found = given.map_batches(
+            Timed, fn_constructor_args=(ray.put(model),), batch_size=ROWS, batch_format="numpy", concurrency=workers, num_cpus=1
+        ).to_pandas()
+        wall = time.monotonic() - begin
+        assert sorted(found["id"]) == list(range(rows)) and found["batches"].sum() == rows
+        inside = found.drop_duplicates("stamp")
+        busy = inside["seconds"].sum()
+        span = inside["stamp"].max() - (inside["stamp"] - inside["seconds"]).min()
+        figures.setdefault(workers, []).append((wall, span, busy, len(inside)))
     with capsys.disabled():
         print()
         for workers, runs in figures.items():

@@ -2,7 +2,8 @@
 
 import json
 import pathlib
-import threading
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -11,8 +12,7 @@ import pytest
 
 ray = pytest.importorskip("ray")
 
-from ray_cluster import Announcements, kill_a_worker_then_a_node, three_nodes  # noqa: E402
-from rondel_cli.main import main  # noqa: E402
+from ray_cluster import Announcements, begin, kill_a_worker_then_a_node  # noqa: E402
 
 import rondel  # noqa: E402
 import rondel.ray  # noqa: E402
@@ -34,58 +34,51 @@ class Announced(sweeps.MdfSweep):
         return super().part(first, count)
 
 
-def test_the_rows_are_those_of_one_machine_although_a_worker_and_a_node_die(tmp_path):
+def test_the_rows_are_those_of_one_machine_although_a_worker_and_a_node_die(cluster, tmp_path):
     here = job()
     sweeps.run(here, tmp_path / "here.parquet")
     far = job()
     far.__class__, far.folder = Announced, str(tmp_path / "seen")
     (tmp_path / "seen").mkdir()
-    ended = []
-    with three_nodes() as cluster:
-        work = threading.Thread(target=lambda: ended.append(rondel.ray.sweep(far, tmp_path / "far.parquet", batch=10, progress=False)))
-        work.start()
-        print("killed", kill_a_worker_then_a_node(cluster, Announcements(tmp_path / "seen")))
-        assert work.is_alive(), "the kills came after the end"
-        work.join(300)
-        assert ended and ended[0].points == 4000
+    work = begin(lambda: rondel.ray.sweep(far, tmp_path / "far.parquet", batch=10, progress=False))
+    kill_a_worker_then_a_node(cluster, Announcements(tmp_path / "seen"), work)
+    assert work.result(300).points == 4000
 
-        wrong = job()
-        wrong._settings["record"] = ["sine_node.no_port"]
-        with pytest.raises(rondel.CallerError, match="no_port"):
-            rondel.ray.sweep(wrong, tmp_path / "wrong.parquet", progress=False)
-        assert not (tmp_path / "wrong.parquet").exists()
+    wrong = job()
+    wrong._settings["record"] = ["sine_node.no_port"]
+    with pytest.raises(rondel.CallerError, match="no_port"):
+        rondel.ray.sweep(wrong, tmp_path / "wrong.parquet", progress=False)
+    assert not (tmp_path / "wrong.parquet").exists()
     assert parquet.read_table(tmp_path / "far.parquet").equals(parquet.read_table(tmp_path / "here.parquet"))
 
 
-def test_from_the_shell(tmp_path, capsys):
-    with three_nodes() as cluster:
-        arguments = ["--steps", "100", "--dt", "0.01", "--set", "sine_node.period=0.2:0.8:5000", "--record", "sine_node.out_port"]
-        assert main(["mdf", str(STATES), *arguments, "--on", cluster.address, "--table", str(tmp_path / "rows")]) == 0
-        assert "5000 points" in capsys.readouterr().out
-        rows = parquet.read_table(tmp_path / "rows").to_pandas()
+def test_from_the_shell_with_ray_client(cluster, tmp_path):
+    arguments = ["mdf", str(STATES), "--steps", "100", "--dt", "0.01", "--set", "sine_node.period=0.2:0.8:5000", "--record", "sine_node.out_port"]
+    command = [sys.executable, "-m", "rondel_cli.main", *arguments, "--on", cluster.client, "--table", str(tmp_path / "rows")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and "5000 points" in done.stdout, done.stderr
+    rows = parquet.read_table(tmp_path / "rows").to_pandas()
     assert np.array_equal(rows["point"], np.arange(5000))
     expected = rondel.mdf.load(STATES).run(100, 0.01, ["sine_node.out_port"], set={"sine_node.period": np.linspace(0.2, 0.8, 5000)})
     np.testing.assert_allclose(rows["sine_node.out_port"], expected["sine_node.out_port"][-1], rtol=1e-6, atol=1e-9)
 
 
-def test_what_a_second_worker_gains_and_ray_takes(capsys):
+def test_what_a_second_worker_gains_and_ray_takes(cluster, capsys):
     """Prints figures for docs/scale.md."""
     work = job(40_000)
     begin = time.perf_counter()
     work.part(0, 1000)
     batch = max(1, int(1000 * 0.010 / (time.perf_counter() - begin)))
     figures = {}
-    with three_nodes(1) as cluster:
-        rondel.ray.sweep(job(100), batch=10, progress=False)
-        for workers in (2, 1):
-            if workers == 1:
-                cluster.kill_node(cluster._nodes[-1].node_id)
-                time.sleep(2)
-            begin = time.perf_counter()
-            assert rondel.ray.sweep(work, batch=batch, progress=False).points == 40_000
-            figures[workers] = time.perf_counter() - begin
+    rondel.ray.sweep(job(100), batch=10, cpus=2, progress=False)
+    for workers in (2, 1):
+        if workers == 1:
+            cluster.kill_node()
         begin = time.perf_counter()
-        sweeps.run(work, batch=batch, progress=False)
-        here = time.perf_counter() - begin
+        assert rondel.ray.sweep(work, batch=batch, cpus=2, progress=False).points == 40_000
+        figures[workers] = time.perf_counter() - begin
+    begin = time.perf_counter()
+    sweeps.run(work, batch=batch, progress=False)
+    here = time.perf_counter() - begin
     with capsys.disabled():
         print(f"\nbatches of {batch} points; here {here:.2f} s, " + json.dumps({f"{k} workers": round(x, 2) for k, x in figures.items()}))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import os
-import pickle
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
 import ray
+from ray import cloudpickle
 
 from ..sweeps import Summary, run
 from ..sweeps.columns import Columns
@@ -42,7 +42,7 @@ def sweep(
 
 def _parts(job, ranges, cpus) -> Iterator[Columns]:
     part = ray.remote(num_cpus=cpus, max_retries=_RETRIES, scheduling_strategy="SPREAD")(_part)
-    shipped = ray.put(pickle.dumps(job))
+    shipped = ray.put(cloudpickle.dumps(job))
     under_way: deque = deque()
     waiting = iter(ranges)
     try:
@@ -75,4 +75,4 @@ def _part(shipped, first, count):
 @functools.lru_cache(2)
 def _job(reference):
     """The job of a sweep, once in each worker."""
-    return pickle.loads(ray.get(reference))
+    return cloudpickle.loads(ray.get(reference))

@@ -1,0 +1,115 @@
+"""rondel.ray.application on three nodes: the protocol, and requests while a replica and then a node die."""
+
+import concurrent.futures
+import functools
+import json
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3 import Retry
+
+ray = pytest.importorskip("ray")
+
+from ray import serve  # noqa: E402
+from ray_cluster import Announcements, rounds  # noqa: E402
+
+import rondel  # noqa: E402
+import rondel.ray  # noqa: E402
+from rondel.ray.serving import http_routes  # noqa: E402
+
+URL = "http://127.0.0.1:8000/v2/models/net"
+
+
+def client():
+    """A client that repeats a request which a dying replica did not answer: inference may be repeated."""
+    session = requests.Session()
+    session.mount("http://", HTTPAdapter(max_retries=Retry(total=60, backoff_factor=0.1, backoff_max=1, status_forcelist=[500, 502, 503, 504], allowed_methods=None)))
+    return session
+
+
+def request(k, x):
+    return {"id": str(k), "inputs": [{"name": "x", "datatype": "FP32", "shape": list(x.shape), "data": x.ravel().tolist()}]}
+
+
+def announced_routes(folder, sessions):
+    Announcements(folder).announce()
+    return http_routes(sessions)
+
+
+def serve_on_head(application):
+    serve.start(proxy_location="HeadOnly", http_options={"port": 8000})
+    serve.run(application, name="rondel", route_prefix="/")
+
+
+def test_the_protocol_and_no_request_is_lost_when_a_replica_and_a_node_die(cluster, tmp_path, capsys):
+    model, seen = rounds(50), tmp_path / "seen"
+    seen.mkdir()
+    x = np.random.default_rng(0).normal(size=(300, 2, 64)).astype(np.float32)
+    routes = functools.partial(announced_routes, str(seen))
+    serve_on_head(rondel.ray.application({"net": model}, replicas=2, routes=routes, health_check_period_s=1))
+    asked = requests.get(URL, timeout=30).json()
+    assert asked["inputs"] == [{"name": "x", "datatype": "FP32", "shape": [-1, 64]}]
+    assert requests.get("http://127.0.0.1:8000/v2/health/ready", timeout=30).status_code == 200
+    bad = requests.post(URL + "/infer", json={"inputs": [{"name": "z", "datatype": "FP32", "shape": [1], "data": [1]}]}, timeout=30)
+    assert bad.status_code == 400 and "z" in bad.json()["error"]
+    assert requests.post(URL + "er/infer", json={}, timeout=30).status_code == 404
+    assert requests.post(URL + "/infer", data="{", timeout=30).status_code == 400
+
+    answers = {}
+    with concurrent.futures.ThreadPoolExecutor(4) as pool, client() as http:
+        def ask(k):
+            time.sleep(0.2)
+            answer = http.post(URL + "/infer", json=request(k, x[k]), timeout=60)
+            answer.raise_for_status()
+            return k, answer.json()
+
+        work = [pool.submit(ask, k) for k in range(len(x))]
+        seen_by = Announcements(seen)
+        pid, _ = seen_by.wait_for(2, work[-1])[0]
+        time.sleep(1)
+        os.kill(pid, signal.SIGKILL)
+        seen_by.wait_for(3, work[-1])
+        node = seen_by.alive()[-1][1]
+        assert not all(f.done() for f in work), "the kills came after the end"
+        cluster.kill_node(node)
+        at = sum(f.done() for f in work)
+        for future in work:
+            k, answer = future.result(timeout=200)
+            assert k not in answers and answer["id"] == str(k)
+            answers[k] = answer
+    expected = rondel.InferenceSession(model).run(None, {"x": x.reshape(-1, 64)})[0].reshape(x.shape)
+    for k, answer in answers.items():
+        (y,) = answer["outputs"]
+        np.testing.assert_allclose(np.reshape(y["data"], y["shape"]), expected[k], rtol=1e-4, atol=1e-5)
+    assert len(answers) == len(x)
+    with capsys.disabled():
+        print(f"\nkilled replica {pid} and a node after {at} of {len(x)} answers; replicas were {len(seen_by.workers())}")
+    serve.shutdown()
+
+
+def test_what_ray_takes(cluster, capsys):
+    """Prints figures for docs/scale.md."""
+    from test_ray_predict import trips_for
+
+    model = rounds(trips_for(0.010))
+    session = rondel.InferenceSession(model)
+    body = json.dumps(request(0, np.zeros((64, 64), np.float32)))
+    begin = time.perf_counter()
+    for _ in range(50):
+        rondel.ray.serving.protocol.infer(session, json.loads(body))
+    here = (time.perf_counter() - begin) / 50
+    serve_on_head(rondel.ray.application({"net": model}, replicas=1))
+    with client() as http:
+        for count in (20, 100):
+            begin = time.perf_counter()
+            for _ in range(count):
+                http.post(URL + "/infer", data=body, timeout=60).raise_for_status()
+            took = (time.perf_counter() - begin) / count
+    serve.shutdown()
+    with capsys.disabled():
+        print(f"\na request of 64 rows: {1e3 * here:.1f} ms in the process, {1e3 * took:.1f} ms through Ray Serve")

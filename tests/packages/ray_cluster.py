@@ -7,8 +7,13 @@ import signal
 import socket
 import time
 
-# Read when Ray is imported. On a busy machine, processes take longer to start than Ray waits for them, and it starts others in vain.
-os.environ |= {"RAY_worker_register_timeout_seconds": "600", "RAY_prestart_worker_first_driver": "0", "RAY_enable_metrics_collection": "0"}
+# Read when Ray is imported. On a busy machine, processes take longer to start and to answer than Ray waits for them.
+os.environ |= {
+    "RAY_worker_register_timeout_seconds": "600",
+    "RAY_prestart_worker_first_driver": "0",
+    "RAY_enable_metrics_collection": "0",
+    "RAY_health_check_timeout_ms": "60000",
+}
 os.environ["PYTHONPATH"] = os.path.dirname(__file__)  # workers read classes of these tests
 
 import numpy as np  # noqa: E402
@@ -29,7 +34,8 @@ class ThreeNodes:
         from ray.cluster_utils import Cluster
 
         port = _free_port()
-        head = {"num_cpus": 0, "object_store_memory": MEMORY, "include_dashboard": False, "ray_client_server_port": port}
+        few = {"object_store_memory": MEMORY, "include_dashboard": False, "include_log_monitor": False}
+        head = {"num_cpus": 0, "no_monitor": True, "ray_client_server_port": port, **few}
         self._cluster = Cluster(initialize_head=True, head_node_args=head)
         self._nodes = []
         self.address, self.client = self._cluster.address, f"ray://127.0.0.1:{port}"

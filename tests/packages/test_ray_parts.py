@@ -1,0 +1,154 @@
+"""The parts of rondel.ray that need Ray's packages, but no cluster: sums in slices, steps of several workers, routes over HTTP."""
+
+import asyncio
+import threading
+
+import numpy as np
+import pytest
+import requests
+
+pytest.importorskip("ray")
+
+import uvicorn  # noqa: E402
+from ray_cluster import rounds  # noqa: E402
+from test_ray_train import DATA, SETTINGS, losses_of_one_process, model  # noqa: E402
+
+import rondel  # noqa: E402
+from rondel import train  # noqa: E402
+from rondel.ray import reducing, training  # noqa: E402
+from rondel.ray.cluster import cause_of, model_bytes  # noqa: E402
+from rondel.ray.serving import http_routes  # noqa: E402
+from rondel.train.batches import Batches  # noqa: E402
+
+
+def test_a_slice_sums_in_the_order_of_ranks_also_if_one_worker_is_a_step_ahead():
+    async def both():
+        piece = reducing._Slice(2)
+
+        async def worker(rank, pause):
+            found = []
+            for step in range(4):
+                await asyncio.sleep(pause)
+                found.append(await piece.add(step, rank, float(rank), np.array([10.0 * step, rank])))
+            return found
+
+        return await asyncio.gather(worker(0, 0.0), worker(1, 0.01))
+
+    for found in asyncio.run(both()):
+        assert [loss for loss, _ in found] == [1.0] * 4
+        assert [x.tolist() for _, x in found] == [[20.0 * step, 1.0] for step in range(4)]
+
+
+class InThreads:
+    """An all-reduce between threads."""
+
+    def __init__(self, workers):
+        self._parts, self._barrier, self._workers = {}, threading.Barrier(workers), workers
+
+    def __call__(self, step, rank, loss, vector):
+        self._parts[step, rank] = loss, vector
+        self._barrier.wait(60)
+        losses, vectors = zip(*(self._parts[step, k] for k in range(self._workers)))
+        return sum(losses), sum(vectors)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_steps_of_workers_are_those_of_one_process(workers):
+    wanted, one = losses_of_one_process(3, 40)  # the last batch of an epoch has 10 rows, which 3 workers do not share evenly
+    reduce, found, trainers = InThreads(workers), [[] for _ in range(workers)], [train.Trainer(model(), **SETTINGS) for _ in range(workers)]
+
+    def work(rank):
+        for step, batch in training._batches_from(0, 21, Batches(DATA, 40, True), 5):
+            found[rank].append(training._step(trainers[rank], reduce, step, rank, batch, workers))
+
+    threads = [threading.Thread(target=work, args=(rank,)) for rank in range(workers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert len(wanted) == 21
+    for rank in range(workers):
+        np.testing.assert_allclose(found[rank], wanted, rtol=1e-4)
+        for name, x in trainers[0].parameters.items():
+            assert np.array_equal(trainers[rank].parameters[name], x)
+            np.testing.assert_allclose(x, one.parameters[name], rtol=1e-3, atol=1e-4)
+
+
+def test_batches_continue_where_a_checkpoint_was():
+    batches = Batches(DATA, 40, True)
+    whole = list(training._batches_from(0, 21, batches, 5))
+    for first in (1, 7, 20):
+        rest = list(training._batches_from(first, 21, batches, 5))
+        assert [step for step, _ in rest] == list(range(first, 21))
+        assert all(np.array_equal(batch["labels"], whole[step][1]["labels"]) for step, batch in rest)
+
+
+def test_a_worker_without_rows_adds_nothing():
+    trainer = train.Trainer(model(), **SETTINGS)
+    loss, vector = training._scaled(trainer, {name: x[:0] for name, x in DATA.items()}, (0.0, 0.0), 0)
+    assert loss == 0 and vector.dtype == np.float32 and vector.size == 8 * 16 + 16 + 16 * 3 and not vector.any()
+
+
+def test_our_error_inside_of_rays():
+    inner = rondel.CallerError("no such input")
+    outer = RuntimeError("a task failed")
+    outer.cause = inner
+    assert cause_of(outer) is inner and cause_of(inner) is inner
+    other = RuntimeError("a node died")
+    assert cause_of(other) is other
+
+
+def test_a_model_with_external_data_travels_as_one(tmp_path):
+    import onnx
+
+    plain = onnx.load_model_from_string(rounds(3))
+    onnx.save(plain, tmp_path / "net.onnx", save_as_external_data=True, size_threshold=0, location="net.data")
+    data = model_bytes(tmp_path / "net.onnx")
+    (tmp_path / "net.data").unlink()
+    x = np.ones((2, 64), np.float32)
+    assert np.array_equal(rondel.InferenceSession(data).run(None, {"x": x})[0], rondel.InferenceSession(rounds(3)).run(None, {"x": x})[0])
+    with pytest.raises(rondel.CallerError, match="cannot be read"):
+        model_bytes(tmp_path / "none.onnx")
+
+
+@pytest.fixture
+def url():
+    app = http_routes({"net": rondel.InferenceSession(rounds(3))})
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        thread.join(0.05)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/v2"
+    server.should_exit = True
+    thread.join(30)
+
+
+def test_routes(url):
+    assert requests.get(url + "/health/ready").status_code == 200
+    assert requests.get(url + "/models/net").json()["inputs"] == [{"name": "x", "datatype": "FP32", "shape": [-1, 64]}]
+    x = np.random.default_rng(0).normal(size=(2, 64)).astype(np.float32)
+    asked = {"id": "7", "inputs": [{"name": "x", "datatype": "FP32", "shape": [2, 64], "data": x.ravel().tolist()}]}
+    answer = requests.post(url + "/models/net/infer", json=asked).json()
+    (y,) = answer["outputs"]
+    assert answer["id"] == "7" and (y["name"], y["datatype"], y["shape"]) == ("y", "FP32", [2, 64])
+    np.testing.assert_allclose(np.reshape(y["data"], [2, 64]), rondel.InferenceSession(rounds(3)).run(None, {"x": x})[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "model, body, status, message",
+    [
+        ("nett", "{}", 404, "there is no model 'nett'; there are net"),
+        ("net", "{", 400, ""),
+        ("net", "[]", 400, "the request has no list 'inputs'"),
+        ("net", '{"inputs": [3]}', 400, "expected an object with name, datatype, shape and data"),
+        ("net", '{"inputs": []}', 400, "'x'"),
+        ("net", '{"inputs": [{"name": "x", "datatype": "FP33", "shape": [1], "data": [1]}]}', 400, "datatype 'FP33'; expected one of BOOL"),
+        ("net", '{"inputs": [{"name": "x", "datatype": "FP32", "shape": [3], "data": [1]}]}', 400, "the data do not make FP32 [3]"),
+        ("net", '{"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 3], "data": [1, 2, 3]}]}', 400, "64"),
+        ("net", '{"inputs": [], "outputs": [3]}', 400, "expected an object with a 'name'"),
+    ],
+)
+def test_wrong_requests(url, model, body, status, message):
+    answer = requests.post(f"{url}/models/{model}/infer", data=body)
+    assert answer.status_code == status and message in answer.json()["error"]

@@ -13,7 +13,7 @@ import numpy as np
 import ray
 import ray.train
 
-from ..errors import CallerError
+from ..errors import CallerError, Error
 from ..train import Gradients, Loss, Optimizer, Trainer, checks
 from ..train.batches import Batches, size_of
 from ..train.model import load
@@ -95,12 +95,15 @@ def _run(config, workers, cpus, storage, name, failures):
     try:
         return made.fit()
     except ray.train.TrainingFailedError as error:
-        raise _reason(error) from error
+        reason = _reason(error)
+        raise reason from (None if reason is error else error)
 
 
 def _reason(error):
+    """Our error in a worker, if that is why the training failed; else Ray's."""
     failures = getattr(error, "worker_failures", None) or {}
-    return next((found for found in map(cause_of, failures.values()) if found not in failures.values() or isinstance(found, CallerError)), error)
+    ours = [found for found in map(cause_of, failures.values()) if isinstance(found, Error)]
+    return ours[0] if ours else error
 
 
 def _work(config):

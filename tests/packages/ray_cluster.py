@@ -13,6 +13,8 @@ os.environ |= {
     "RAY_prestart_worker_first_driver": "0",
     "RAY_enable_metrics_collection": "0",
     "RAY_health_check_timeout_ms": "60000",
+    "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",
+    "RAY_SERVE_PROXY_HEALTH_CHECK_TIMEOUT_S": "60",
 }
 os.environ["PYTHONPATH"] = os.path.dirname(__file__)  # workers read classes of these tests
 

@@ -75,7 +75,7 @@ def test_a_worker_and_a_node_die(cluster, tmp_path):
     rows = 20_000
     given = dataset(rows, 40).materialize()
     work = given.map_batches(
-        Slow, fn_constructor_args=(ray.put(model), seen, 0.15), batch_size=ROWS, batch_format="numpy", concurrency=2, num_cpus=1
+        Slow, fn_constructor_args=(ray.put(model), seen, 0.15), batch_size=ROWS, batch_format="numpy", compute=ray.data.ActorPoolStrategy(size=2), num_cpus=1
     )
     writing = begin(work.write_parquet, str(tmp_path / "out"))
     kill_a_worker_then_a_node(cluster, Announcements(seen), writing)
@@ -97,7 +97,7 @@ def test_what_a_second_worker_gains_and_ray_takes(cluster, capsys):
     for workers in (1, 2, 1, 2):
         begin = time.monotonic()
         found = given.map_batches(
-            Timed, fn_constructor_args=(ray.put(model),), batch_size=ROWS, batch_format="numpy", concurrency=workers, num_cpus=1
+            Timed, fn_constructor_args=(ray.put(model),), batch_size=ROWS, batch_format="numpy", compute=ray.data.ActorPoolStrategy(size=workers), num_cpus=1
         ).to_pandas()
         wall = time.monotonic() - begin
         assert sorted(found["id"]) == list(range(rows)) and found["batches"].sum() == rows

@@ -44,6 +44,9 @@ def predict(
     The model is compiled here once, so that its errors are raised at once. A worker or a node that dies is replaced by Ray, which
     repeats the batches that it had not finished.
     """
+    import ray.data
+
+    sizes = {"size": workers} if isinstance(workers, int) else dict(zip(("min_size", "max_size"), workers))
     data = model_bytes(model)
     settings = {"outputs": outputs, "columns": columns, "keep": keep, "sess_options": sess_options}
     prediction.Predictor(data, **settings)
@@ -53,7 +56,7 @@ def predict(
         fn_constructor_kwargs=settings,
         batch_size=batch_size,
         batch_format="numpy",
-        concurrency=workers,
+        compute=ray.data.ActorPoolStrategy(**sizes),
         num_cpus=cpus,
         **remote,
     )

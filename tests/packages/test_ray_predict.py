@@ -131,8 +131,10 @@ class Timed(predicting.Predictor):
 def trips_for(seconds):
     """The trips with which a batch takes so long."""
     x, _ = table(ROWS)
-    session = rondel.InferenceSession(rounds(1000))
-    session.run(None, {"x": x})
-    begin = time.perf_counter()
-    session.run(None, {"x": x})
-    return max(1, int(1000 * seconds / (time.perf_counter() - begin)))
+    session = rondel.InferenceSession(rounds(100))
+    took = []
+    for _ in range(50):
+        begin = time.perf_counter()
+        session.run(None, {"x": x})
+        took.append(time.perf_counter() - begin)
+    return max(1, int(100 * seconds / min(took)))  # the least: on a busy machine, most runs are interrupted

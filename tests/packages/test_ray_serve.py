@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import signal
+import threading
 import time
 
 import numpy as np
@@ -49,7 +50,7 @@ def serve_on_head(application):
 def test_the_protocol_and_no_request_is_lost_when_a_replica_and_a_node_die(cluster, tmp_path, capsys):
     model, seen = rounds(50), tmp_path / "seen"
     seen.mkdir()
-    x = np.random.default_rng(0).normal(size=(300, 2, 64)).astype(np.float32)
+    x = np.random.default_rng(0).normal(size=(1500, 2, 64)).astype(np.float32)
     routes = functools.partial(announced_routes, str(seen))
     serve_on_head(rondel.ray.application({"net": model}, replicas=2, routes=routes, health_check_period_s=1))
     asked = requests.get(URL, timeout=30).json()
@@ -60,10 +61,10 @@ def test_the_protocol_and_no_request_is_lost_when_a_replica_and_a_node_die(clust
     assert requests.post(URL + "er/infer", json={}, timeout=30).status_code == 404
     assert requests.post(URL + "/infer", data="{", timeout=30).status_code == 400
 
-    answers = {}
+    answers, killed = {}, threading.Event()
     with concurrent.futures.ThreadPoolExecutor(4) as pool, client() as http:
         def ask(k):
-            time.sleep(0.2)
+            killed.wait(0.5)  # so that requests go on until both kills are over
             answer = http.post(URL + "/infer", json=request(k, x[k]), timeout=60)
             answer.raise_for_status()
             return k, answer.json()
@@ -78,6 +79,7 @@ def test_the_protocol_and_no_request_is_lost_when_a_replica_and_a_node_die(clust
         assert not all(f.done() for f in work), "the kills came after the end"
         cluster.kill_node(node)
         at = sum(f.done() for f in work)
+        killed.set()
         for future in work:
             k, answer = future.result(timeout=200)
             assert k not in answers and answer["id"] == str(k)

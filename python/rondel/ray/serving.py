@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -38,7 +37,10 @@ def application(
     from ray import serve
 
     sources = {name: model_source(model) for name, model in _named(models).items()}
-    build = functools.partial(_build, sources, sess_options, routes or http_routes)
+
+    def build():  # Ray Serve tells a builder from an application by its being a plain function
+        return _build(sources, sess_options, routes or http_routes)
+
     for source in sources.values():
         InferenceSession(source, sess_options)
     scaling = {"num_replicas": replicas} if isinstance(replicas, int) else {"autoscaling_config": _autoscaling(replicas)}

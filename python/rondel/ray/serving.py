@@ -36,7 +36,7 @@ def application(
     """
     from ray import serve
 
-    sources = {name: model_source(model) for name, model in _named(models).items()}
+    sources = {name: _absolute(model_source(model)) for name, model in _named(models).items()}
 
     def build():  # Ray Serve tells a builder from an application by its being a plain function
         return _build(sources, sess_options, routes or http_routes)
@@ -55,6 +55,11 @@ def _named(models):
     if not models:
         raise CallerError("serve: there is no model; give a path, bytes, or a dict of names to models")
     return models
+
+
+def _absolute(source):
+    """A replica has a folder of its own."""
+    return os.path.abspath(source) if isinstance(source, str) else source
 
 
 def _autoscaling(replicas):

@@ -5,10 +5,10 @@ The fence of a snippet says how it is tested, in the source of the page:
     ```python run                  runs, all of a page in one process and one folder, in order
     ```text output                 the output of the Python snippet above it
     ```console run                 `$ ` lines run in that folder; the other lines are their output
-    ```cpp examples/cpp/x.cpp      must occur word for word in that file; cmake likewise
+    ```cpp examples/cpp/x.cpp      must occur word for word in that file; so must CMake, and Python with a path
 
 In expected output, `...` alone on a line matches any number of lines; within a line it matches any text.
-Snippets with any other fence are not tested. Snippets of docs/ can read the files that the Python of README.md wrote.
+Snippets with any other fence are not tested. Snippets of docs/ can read the files that the Python of README.md wrote; those of a tutorial the models beside it, too.
 """
 
 import os
@@ -23,7 +23,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
-PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+TUTORIALS = ROOT / "docs" / "tutorials"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md")), *sorted(TUTORIALS.glob("*.md"))]
 FENCE = re.compile(r"^```(\S+) ([^\n]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK = "-- end of snippet --"
 
@@ -111,12 +112,15 @@ def first_page(tmp_path_factory, environment):
 )
 def test_snippets_of(page, first_page, tmp_path, environment):
     shutil.copytree(first_page, tmp_path, dirs_exist_ok=True)
+    if page.parent == TUTORIALS:
+        for model in TUTORIALS.glob("*.onnx"):
+            shutil.copy(model, tmp_path)
     if page != README:
         run_python(page, tmp_path, environment)
     for snippet in snippets(page):
         if (snippet.language, snippet.purpose) == ("console", "run"):
             run_commands(page, snippet, tmp_path, environment)
-        elif snippet.language in ("cpp", "cmake"):
+        elif snippet.language in ("cpp", "cmake") or (ROOT / snippet.purpose).is_file():
             shown = without_indent((ROOT / snippet.purpose).read_text())
             assert without_indent(snippet.text) in shown, f"{page.name}:{snippet.line} is not in {snippet.purpose}"
 
@@ -134,6 +138,18 @@ def test_the_first_page_has_every_face():
 def test_links_of(page):
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
         assert "://" in target or (page.parent / target).exists(), f"{page.name}: there is no {target}"
+
+
+@pytest.mark.parametrize("page", sorted(TUTORIALS.glob("*.md")), ids=lambda page: page.name)
+def test_a_tutorial_is_a_page_and_a_half(page):
+    lines = page.read_text().splitlines()
+    assert sum(1 + len(line) // 110 for line in lines) <= 140, f"{page.name} is longer than a page and a half of a screen"
+
+
+def test_every_tutorial_is_listed_and_runs():
+    listed = (TUTORIALS / "README.md").read_text()
+    for page in TUTORIALS.glob("*.md"):
+        assert page.name == "README.md" or (f"({page.name})" in listed and ("python", "run") in {s[1:3] for s in snippets(page)}), page
 
 
 @pytest.mark.parametrize(

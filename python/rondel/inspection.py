@@ -12,7 +12,17 @@ from .models import Model, model_source
 from .options import SessionOptions, checked_options
 from .pages import page
 from .rewriting import as_options_ask
-from .texts import finding_text, report_html, report_text
+from .texts import finding_text, loop_html, loop_lines, loop_title, report_html, report_text
+
+
+class Loop(dict[str, Any]):
+    """A loop of a report: a dict that is printed, and shown in notebooks, as `rondel inspect` says it."""
+
+    def __str__(self) -> str:
+        return "\n".join([loop_title(self), *("  " + line for line in loop_lines(self))])
+
+    def _repr_html_(self) -> str:
+        return loop_html(self)
 
 
 class Report:
@@ -20,7 +30,7 @@ class Report:
 
     inputs, outputs: with name, type ('' if the file declares none) and shape.
     opsets: domain to version. op_counts: op to the number of its nodes, at any depth.
-    loops: a dict for each loop: name, source, depth; states, scans, stacks ("name: type"); bound (what ends the loop);
+    loops: a Loop, which is a dict, for each loop: name, source, depth; states, scans, stacks ("name: type"); bound (what ends the loop);
     execution (natively as a whole, or step by step and why; '' in a model that will not run).
     branches: a dict for each If: name, depth, execution.
     findings: (level, where, message); level is "error", "warning" or "note". runs: True if no finding is an error.
@@ -30,7 +40,7 @@ class Report:
     outputs: list[NodeArg]
     opsets: dict[str, int]
     op_counts: dict[str, int]
-    loops: list[dict[str, Any]]
+    loops: list[Loop]
     branches: list[dict[str, Any]]
     findings: list[tuple[str, str, str]]
     runs: bool
@@ -40,7 +50,7 @@ class Report:
         self.outputs = [NodeArg(p) for p in found["outputs"]]
         self.opsets = found["opsets"]
         self.op_counts = found["op_counts"]
-        self.loops = found["loops"]
+        self.loops = [Loop(loop) for loop in found["loops"]]
         self.branches = found["branches"]
         self.findings = found["findings"]
         self.runs = found["runs"]

@@ -10,6 +10,18 @@ from collections import defaultdict
 
 from . import _rondel
 from .errors import CallerError
+from .texts import profile_html
+
+
+class ProfilePath(str):
+    """The name of a profile's file. Notebooks show the file as a table: how often each event was, and how long it took."""
+
+    def _repr_html_(self) -> str | None:
+        try:
+            with open(self) as file:
+                return profile_html(self, json.load(file))
+        except (OSError, ValueError):  # it was moved, or written over: the name is shown
+            return None
 
 
 class Profile:

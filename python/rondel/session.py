@@ -22,11 +22,11 @@ from .onnxruntime_errors import name_loading_error, name_run_error
 from .optimized_model import write_optimized
 from .options import RunOptions, SessionOptions, checked_options
 from .ort_value import ElementType, OrtValue, content_of
-from .profiling import Profile
+from .profiling import Profile, ProfilePath
 from .providers import ProviderOptions, Providers, check_providers, get_available_providers
 from .rewriting import as_options_ask
 from .sparse import SparseTensor
-from .texts import session_text, short_type
+from .texts import session_html, session_text, short_type
 
 Feeds = Mapping[str, Any]
 """What a run reads: a dict of the name of an input to an array, number, list (a sequence), OrtValue or None."""
@@ -304,13 +304,14 @@ class InferenceSession(ExplainsMissingNames):
         """The graph as text, as compiled or as imported."""
         return self._session.ir_text(imported)
 
-    def end_profiling(self) -> str:
-        """Writes the profile that SessionOptions.enable_profiling asked for, and returns the name of the file."""
+    def end_profiling(self) -> ProfilePath:
+        """Writes the profile that SessionOptions.enable_profiling asked for, and returns the name of the file: a str, for which
+        notebooks show the times in the file as a table."""
         path = None if self._profile is None else self._profile.finish()
         if path is None:
             why = "it has ended already" if self._profile else "set SessionOptions.enable_profiling = True before the session is made"
             raise CallerError(f"end_profiling: there is no profile: {why}")
-        return path
+        return ProfilePath(path)
 
     def get_profiling_start_time_ns(self) -> int:
         """When the profile began, as time.monotonic_ns() counts; 0 without a profile."""
@@ -340,6 +341,9 @@ class InferenceSession(ExplainsMissingNames):
         if "_session" not in self.__dict__:  # making it failed
             return object.__repr__(self)
         return session_text(self._title(), self._inputs, self._outputs, self._loops())
+
+    def _repr_html_(self) -> str:
+        return session_html(self._title(), self._inputs, self._outputs, self._loops())
 
     def _loops(self):
         """Each loop and how it runs, as far as that is known."""

@@ -106,16 +106,52 @@ def loop_lines(loop):
 
 def report_html(report: Any) -> str:
     """A report as HTML, for notebooks."""
-    parts = [_table(("input", "type"), ((p.name, type_text(p)) for p in report.inputs))]
-    parts.append(_table(("output", "type"), ((p.name, type_text(p)) for p in report.outputs)))
+    parts = _port_tables(report.inputs, report.outputs)
     parts.append(_table(("opset", "version"), sorted(report.opsets.items())))
     parts.append(_table(("op", "count"), op_rows(report)))
-    for title, lines in [(loop_title(x), loop_lines(x)) for x in report.loops] + [
-        (branch_title(x), [f"runs   {x['execution']}"]) for x in report.branches
-    ]:
-        parts.append(f"<p>{html.escape(title)}</p>" + _list(lines))
+    parts += map(loop_html, report.loops)
+    parts += (_titled_list(branch_title(x), [f"runs   {x['execution']}"]) for x in report.branches)
     if report.findings:
         parts.append(_list(map(finding_text, report.findings)))
+    return _division(parts)
+
+
+def loop_html(loop: Mapping[str, Any]) -> str:
+    """A loop of a report as HTML."""
+    return _titled_list(loop_title(loop), loop_lines(loop))
+
+
+def session_html(title: str, inputs: Sequence[NodeArg], outputs: Sequence[NodeArg], loops: Mapping[str, str]) -> str:
+    """A session as HTML: what `session_text` says."""
+    parts = [f"<p>{html.escape(title)}</p>", *_port_tables(inputs, outputs)]
+    if loops:
+        parts.append(_table(("loop", "runs"), loops.items()))
+    return _division(parts)
+
+
+def profile_html(path: str, events: Iterable[Mapping[str, Any]]) -> str:
+    """The events of a profile as HTML: a row for each name, with times in milliseconds, and how loops ran in the latest run."""
+    times: dict[str, list[float]] = {}
+    ran: Mapping[str, str] = {}
+    for event in events:
+        times.setdefault(event["name"], []).append(event["dur"] / 1000)
+        ran = event["args"].get("how_it_ran", ran)
+    rows = [(name, len(ms), *(f"{x:.3f}" for x in (sum(ms), sum(ms) / len(ms), min(ms), max(ms)))) for name, ms in times.items()]
+    parts = [f"<p>{html.escape(path)}</p>", _table(("event", "count", "total ms", "mean ms", "shortest ms", "longest ms"), rows)]
+    if ran:
+        parts.append(_table(("loop", "ran"), ran.items()))
+    return _division(parts)
+
+
+def _port_tables(inputs, outputs):
+    return [_table((kind, "type"), ((p.name, type_text(p)) for p in ports)) for kind, ports in (("input", inputs), ("output", outputs))]
+
+
+def _titled_list(title, lines):
+    return f"<p>{html.escape(title)}</p>" + _list(lines)
+
+
+def _division(parts):
     return "<div>" + "\n".join(parts) + "</div>"
 
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import warnings
+from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -408,31 +409,61 @@ def test_a_report_is_printed_as_the_command_does(tmp_path, capsys):
     assert not wrong.runs and str(wrong).splitlines()[-1].startswith("error: node 'y' (Tokenizer): ")
 
 
+class Texts(HTMLParser):
+    """The texts of HTML, each with its tag. Elements must be closed in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.texts = [], []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append((self.open[-1], data))
+
+
 def test_a_report_in_a_notebook():
-    from html.parser import HTMLParser
-
-    class Texts(HTMLParser):
-        def __init__(self):
-            super().__init__()
-            self.open, self.texts = [], []
-
-        def handle_starttag(self, tag, attributes):
-            self.open.append(tag)
-
-        def handle_endtag(self, tag):
-            assert self.open.pop() == tag
-
-        def handle_data(self, data):
-            self.texts.append((self.open[-1], data))
-
-    read = Texts()
-    read.feed(rondel.inspect(model(LOOP))._repr_html_())
-    assert not read.open
+    texts = Texts(rondel.inspect(model(LOOP))._repr_html_()).texts
     for cell in (("td", "x"), ("td", "tensor(float)[n]"), ("td", "Loop"), ("li", "runs   natively, as a whole"), ("li", "state  s: f32[n]")):
-        assert cell in read.texts, read.texts
+        assert cell in texts, texts
     made = model("main (float[n] x) => (float[n] y) { y = Neg (x) }")
     made.graph.input[0].name = made.graph.node[0].input[0] = "<b>x</b>"
     assert "<b>" not in rondel.inspect(made)._repr_html_()
+    assert "<b>" not in rondel.InferenceSession(made)._repr_html_()
+
+
+def test_a_loop_in_a_notebook():
+    (loop,) = rondel.inspect(model(LOOP)).loops
+    assert isinstance(loop, dict) and loop["states"] == ["s: f32[n]"]
+    assert Texts(loop._repr_html_()).texts == [("p" if k == 0 else "li", line.strip()) for k, line in enumerate(str(loop).splitlines())]
+
+
+def test_a_session_and_its_profile_in_a_notebook(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    session = rondel.InferenceSession(model(LOOP), options(enable_profiling=True))
+    for n in (1, 2, 3):
+        session.run(None, {"x": np.ones(n, np.float32), "most": np.array(2)})
+    texts = Texts(session._repr_html_()).texts
+    for cell in (("p", "InferenceSession of 'main'"), ("td", "most"), ("td", "tensor(int64)[]"), ("td", "y"), ("td", "node 'root' (Loop)"), ("td", "natively, as a whole")):
+        assert cell in texts, texts
+
+    path = session.end_profiling()
+    texts = Texts(path._repr_html_()).texts
+    runs = texts.index(("td", "model_run"))
+    assert texts[0] == ("p", path) and texts[runs + 1] == ("td", "3")
+    total, mean, least, most = (float(text) for _, text in texts[runs + 2 : runs + 6])
+    assert 0 <= least <= mean <= most <= total and abs(total / 3 - mean) < 0.001
+    assert texts[-2:] == [("td", "node 'root' (Loop)"), ("td", "natively, as a whole")]
+    (tmp_path / path).write_text("[")
+    assert path._repr_html_() is None
+    (tmp_path / path).unlink()
+    assert path._repr_html_() is None and path.endswith(".json")
 
 
 def test_a_session_does_not_outlive_its_last_use():

@@ -116,13 +116,8 @@ def observations(kind):
     return gaps, solved(TRUE_RATES, (30, 4), gaps), np.array([30.0, 4.0])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", choices=["made", "hares"], default="made", help="made: from rates that are known; hares: 21 years of pelts")
-    parser.add_argument("--steps", type=int, default=400)
-    options = parser.parse_args()
-
-    gaps, seen, start = observations(options.data)
+def fit(gaps, seen, start, steps):
+    """(rates, populations at the beginning, [loss of each step]): what describes the populations `seen` after the gaps best."""
     model = onnx.parser.parse_model(SOLVER)
     guess = np.log([0.5, 0.02, 1.0, 0.02])
     model.graph.initializer.append(numpy_helper.from_array(guess.astype(np.float32), "log_rates"))
@@ -133,14 +128,21 @@ def main():
         optimizer=rondel.train.Adam(lr=0.02),
         trained=["log_rates", "log_start"],
         clip_norm=1.0,
-        schedule=lambda step: 0.5 * (1 + np.cos(np.pi * step / options.steps)),
+        schedule=lambda step: 0.5 * (1 + np.cos(np.pi * step / steps)),
     )
     batch = {"gaps": gaps.astype(np.float32), "target": np.log(seen).astype(np.float32)}
-    first = trainer.step(batch)
-    for _ in range(options.steps - 1):
-        loss = trainer.step(batch)
-    print(f"mean squared error of logarithms: {first:.4g}, after {options.steps} steps {loss:.4g}")
-    rates = np.exp(trainer.parameters["log_rates"])
+    losses = [trainer.step(batch) for _ in range(steps)]
+    return np.exp(trainer.parameters["log_rates"]), np.exp(trainer.parameters["log_start"]), losses
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", choices=["made", "hares"], default="made", help="made: from rates that are known; hares: 21 years of pelts")
+    parser.add_argument("--steps", type=int, default=400)
+    options = parser.parse_args()
+
+    rates, _, losses = fit(*observations(options.data), options.steps)
+    print(f"mean squared error of logarithms: {losses[0]:.4g}, after {options.steps} steps {losses[-1]:.4g}")
     for name, rate, true in zip(NAMES, rates, TRUE_RATES):
         print(f"{name:20} {rate:.4f}" + (f"  (true: {true}, {100 * (rate / true - 1):+.1f} %)" if options.data == "made" else ""))
 

@@ -4,6 +4,7 @@ A paragraph of lines such as `name: text` becomes a list, `>>>` lines become a b
 entry of the reference has no sections. The texts of ONNX's operators have their operands as lists.
 """
 
+import inspect
 import re
 import textwrap
 
@@ -21,36 +22,32 @@ PROMPT = re.compile(r"\s*>>> ")
 
 def markdown(text):
     """A docstring as Markdown."""
-    lines, out = textwrap.dedent(text).strip("\n").split("\n"), []
-    at = 0
+    lines, out, in_list, at = inspect.cleandoc(text).split("\n"), [], False, 0
     while at < len(lines):
-        line = lines[at]
-        if PROMPT.match(line):
-            end = at
-            while end < len(lines) and lines[end].strip():
-                end += 1
-            shown = textwrap.dedent("\n".join(lines[at:end]))
-            shown = re.sub(r" *# doctest: \+\w+", "", shown)
-            out += ["", "```pycon", *shown.split("\n"), "```", ""]
-            at = end
-            continue
-        line = RELATIVE.sub(r"\1", line)
-        if line in SECTIONS and lines[at + 1 : at + 2] and lines[at + 1].startswith("    "):
-            line = f"**{line}**\n"
-        elif operand := OPERAND.match(line):
-            line = f"- `{operand['name']}` {operand['types']}: {line[operand.end() :]}"
-        elif re.match(r"#+ ", line):
-            line = f"**{line.lstrip('# ')}**"
-        elif (named := PARAMETER.match(line)) and not named["names"].startswith(("http", "Note", "Warns", "Raises")):
-            if not (out and out[-1].startswith(("- ", "  "))):
-                out.append("")
-            line = f"- **{named['names'].replace('*', chr(92) + '*')}**: {line[named.end() :]}"
-        elif out and out[-1].startswith(("- **", "  ")) and line.startswith("    "):
-            line = "  " + line.strip()
-        elif out and out[-1].startswith("- **") and line.strip() and not line.startswith((" ", "-", "*")):
-            line = "\n" + line
-        out.append(line)
+        line = RELATIVE.sub(r"\1", lines[at])
         at += 1
+        if PROMPT.match(line):
+            end = next((k for k in range(at, len(lines)) if not lines[k].strip()), len(lines))
+            shown = textwrap.dedent("\n".join(lines[at - 1 : end]))
+            out += ["", "```pycon", re.sub(r" *# doctest: \+\w+", "", shown), "```", ""]
+            at, in_list = end, False
+        elif not line.strip():
+            out.append("")
+            in_list = False
+        elif (named := PARAMETER.match(line)) and (in_list or not out or not out[-1]):
+            names = named["names"].replace("*", "\\*")
+            out.append(f"- **{names}**: {line[named.end() :]}")
+            in_list = True
+        elif in_list:
+            out.append("  " + line.strip())
+        elif line in SECTIONS and at < len(lines) and lines[at].startswith("    "):
+            out += [f"**{line}**", ""]
+        elif operand := OPERAND.match(line):
+            out.append(f"- `{operand['name']}` {operand['types']}: {line[operand.end() :]}")
+        elif line.startswith("#"):
+            out.append(f"**{line.lstrip('# ')}**")
+        else:
+            out.append(line)
     return "\n".join(out)
 
 

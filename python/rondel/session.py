@@ -304,7 +304,7 @@ class InferenceSession(ExplainsMissingNames):
         """The graph as text, as compiled or as imported."""
         return self._session.ir_text(imported)
 
-    def end_profiling(self) -> ProfilePath:
+    def end_profiling(self) -> str:
         """Writes the profile that SessionOptions.enable_profiling asked for, and returns the name of the file: a str, for which
         notebooks show the times in the file as a table."""
         path = None if self._profile is None else self._profile.finish()

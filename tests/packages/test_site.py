@@ -119,6 +119,11 @@ def test_the_references_have_every_public_name(site):
     assert "Many threads may run it at once" in text["rondel"] and "Safe to run from many threads at once" in headers
 
 
+def test_no_page_loads_anything_from_elsewhere(site):
+    loads = re.compile(r"""<(?:script|img|iframe)[^>]+src="(?:https?:)?//|<link[^>]+rel="stylesheet"[^>]+href="(?:https?:)?//""")
+    assert not [page for page in site.rglob("*.html") if loads.search(page.read_text())]
+
+
 def test_a_dead_link_is_found(tmp_path):
     (tmp_path / "a.html").write_text('<a href="b.html#here"></a><a href="b.html#gone"></a><img src="no.png"><a href="https://example.org/x"></a><a href="../up.html"></a>')
     (tmp_path / "b.html").write_text('<p id="here"></p>')

@@ -35,6 +35,8 @@ def main(arguments=None):
         drawn = gallery.draw(ROOT, output / "pictures", options.redraw)
     with Step("pages and references"):
         stage(source, drawn)
+    if not shutil.which("doxygen"):
+        raise SystemExit("rondel: doxygen is missing; on Debian, ./dev docs installs it")
     with Step("C++ headers (doxygen)"):
         run(["doxygen", "-"], input=(HERE / "Doxyfile").read_text() + f"\nOUTPUT_DIRECTORY = {output / 'doxygen'}\n")
     with Step("HTML (Sphinx)"):

@@ -160,7 +160,7 @@ def draw_ode(root, path):
     for column, (name, colour) in enumerate((("hares", "tab:blue"), ("lynxes", "tab:orange"))):
         place.plot(1900 + np.arange(401) * fine[0], curves[:, column], color=colour, label=f"{name}, fitted")
         place.plot(1900 + np.arange(len(gaps) + 1), [start[column], *seen[:, column]], "o", color=colour, markersize=4, label=f"{name}, counted")
-    place.set(ylabel="pelts, thousands")
+    place.set(ylabel="pelts, thousands", xticks=range(1900, 1921, 4))
     place.legend()
     save(figure, path)
 

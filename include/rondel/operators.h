@@ -11,8 +11,8 @@
 #include <variant>
 #include <vector>
 
-/// ONNX's operators as data, and graphs that are built node by node: what a language binding needs
-/// to offer each operator as a function. Python's `rondel.functions.onnx` is built on this header.
+// ONNX's operators as data, and graphs that are built node by node: what a language binding needs
+// to offer each operator as a function. Python's `rondel.functions.onnx` is built on this header.
 namespace rondel {
 
 /// An input or output of an operator.

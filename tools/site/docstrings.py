@@ -11,7 +11,9 @@ import textwrap
 from docutils import nodes
 from docutils.utils import new_document
 from myst_parser.parsers.sphinx_ import MystParser
+from numpy.typing import ArrayLike
 from sphinx.util.docutils import SphinxDirective
+from sphinx.util.typing import stringify_annotation
 
 PARAMETER = re.compile(r"(?P<names>[A-Za-z_*][\w*.]*(?:, [A-Za-z_*][\w*.]*)*): (?=\S)")
 OPERAND = re.compile(r"    (?P<name>\w+) (?P<types>\(.*?\)): (?=\S)")
@@ -69,7 +71,17 @@ def wrap(app, what, name, thing, options, lines):
         lines[:] = [".. markdown::", "", *("   " + line for line in lines), ""]
 
 
+def shorten(app, what, name, thing, options, signature, returned):
+    """Writes ArrayLike in a signature as its name, not as all that it stands for."""
+    if signature is None:
+        return None
+    for mode in ("smart", "fully-qualified-except-typing"):
+        signature = signature.replace(stringify_annotation(ArrayLike, mode), "ArrayLike")
+    return signature, returned
+
+
 def setup(app):
     app.add_directive("markdown", Markdown)
+    app.connect("autodoc-process-signature", shorten)
     app.connect("autodoc-process-docstring", wrap)
     return {"parallel_read_safe": True}

@@ -6,12 +6,14 @@ entry of the reference has no sections. The texts of ONNX's operators have their
 
 import inspect
 import re
+import sys
 import textwrap
 
 from docutils import nodes
 from docutils.utils import new_document
 from myst_parser.parsers.sphinx_ import MystParser
 from numpy.typing import ArrayLike
+from pages import public_modules
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import stringify_annotation
 
@@ -80,7 +82,16 @@ def shorten(app, what, name, thing, options, signature, returned):
     return signature, returned
 
 
+def load_lazy_names():
+    """Puts what modules make at its first use into them, so that autodoc finds it."""
+    for name in public_modules():
+        if module := sys.modules.get(name):  # rondel.torch is not loaded without torch
+            for inner in getattr(module, "__all__", []):
+                setattr(module, inner, getattr(module, inner))
+
+
 def setup(app):
+    load_lazy_names()
     app.add_directive("markdown", Markdown)
     app.connect("autodoc-process-signature", shorten)
     app.connect("autodoc-process-docstring", wrap)

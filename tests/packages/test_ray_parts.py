@@ -17,7 +17,7 @@ import rondel  # noqa: E402
 from rondel import train  # noqa: E402
 from rondel.ray import reducing, training  # noqa: E402
 from rondel.ray.cluster import cause_of, model_bytes  # noqa: E402
-from rondel.ray.serving import http_routes  # noqa: E402
+from rondel.ray.serving import service_application  # noqa: E402
 from rondel.train.batches import Batches  # noqa: E402
 
 
@@ -113,7 +113,7 @@ def test_a_model_with_external_data_travels_as_one(tmp_path):
 
 @pytest.fixture
 def url():
-    app = http_routes({"net": rondel.InferenceSession(rounds(3))})
+    app = service_application({"net": rounds(3)}, None, None)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -133,22 +133,3 @@ def test_routes(url):
     (y,) = answer["outputs"]
     assert answer["id"] == "7" and (y["name"], y["datatype"], y["shape"]) == ("y", "FP32", [2, 64])
     np.testing.assert_allclose(np.reshape(y["data"], [2, 64]), rondel.InferenceSession(rounds(3)).run(None, {"x": x})[0], rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    "model, body, status, message",
-    [
-        ("nett", "{}", 404, "there is no model 'nett'; there are net"),
-        ("net", "{", 400, ""),
-        ("net", "[]", 400, "the request has no list 'inputs'"),
-        ("net", '{"inputs": [3]}', 400, "expected an object with name, datatype, shape and data"),
-        ("net", '{"inputs": []}', 400, "'x'"),
-        ("net", '{"inputs": [{"name": "x", "datatype": "FP33", "shape": [1], "data": [1]}]}', 400, "datatype 'FP33'; expected one of BOOL"),
-        ("net", '{"inputs": [{"name": "x", "datatype": "FP32", "shape": [3], "data": [1]}]}', 400, "the data do not make FP32 [3]"),
-        ("net", '{"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 3], "data": [1, 2, 3]}]}', 400, "64"),
-        ("net", '{"inputs": [], "outputs": [3]}', 400, "expected an object with a 'name'"),
-    ],
-)
-def test_wrong_requests(url, model, body, status, message):
-    answer = requests.post(f"{url}/models/{model}/infer", data=body)
-    assert answer.status_code == status and message in answer.json()["error"]

@@ -49,7 +49,9 @@ TEST(PublicNames, WhatIsExportedCanBeOpened) {
 
   const Session sums = session_of(
       "g (float[2] x) => (float s) { y = Mul(x, x) s = ReduceSum <keepdims = 0> (y) }");
-  const Session slope(grad(sums, {.wrt = {"x"}}).bytes);
+  GradientOptions by_x;
+  by_x.wrt = {"x"};
+  const Session slope(grad(sums, by_x).bytes);
   const Tensor at = Tensor::from<float>({2}, {3, 4});
   EXPECT_EQ(slope.run({{"x", at}}).at("grad_x").tensor().data_as<float>()[1], 8);
 

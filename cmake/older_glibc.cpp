@@ -1,5 +1,6 @@
 // What Debian's static libraries of LLVM take from a glibc that is newer than the rest needs: with
-// this file in it, the library of the wheel runs with glibc 2.34 instead of 2.36.
+// this file in it, the library of the wheel gets the tag manylinux_2_35 (Ubuntu 22.04) instead of
+// manylinux_2_36.
 #include <sys/random.h>
 
 #include <cstdint>

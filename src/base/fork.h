@@ -1,4 +1,5 @@
 #pragma once
+#include <mutex>
 
 namespace rondel {
 
@@ -29,6 +30,22 @@ class ForkRegistration {
 
  private:
   ForkAware& object_;
+};
+
+/// A mutex that a child of fork() finds unlocked, and what it guards whole: a fork waits for it.
+class ForkMutex : ForkAware {
+ public:
+  ForkMutex() = default;
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
+
+ private:
+  void before_fork() override { mutex_.lock(); }
+  void after_fork_in_parent() override { mutex_.unlock(); }
+  void after_fork_in_child() override { mutex_.unlock(); }
+
+  std::mutex mutex_;
+  ForkRegistration registration_{*this};
 };
 
 }  // namespace rondel

@@ -35,4 +35,7 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
+/// Whether the address is in the memory of a MappedFile: its elements change with the file.
+bool is_mapped(const void*);
+
 }  // namespace rondel

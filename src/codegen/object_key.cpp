@@ -32,12 +32,12 @@ std::string build_id_in(const std::byte* notes, std::size_t size) {
   return {};
 }
 
-/// The build id of the loaded file that this function is in.
-std::string own_build_id() {
+/// The build id of the loaded file that has this address.
+std::string build_id_of(std::uintptr_t address) {
   struct Search {
-    std::uintptr_t address = reinterpret_cast<std::uintptr_t>(&own_build_id);
+    std::uintptr_t address;
     std::string found = {};
-  } search;
+  } search{address};
   const auto visit = [](dl_phdr_info* file, std::size_t, void* data) {
     auto& wanted = *static_cast<Search*>(data);
     const std::span segments(file->dlpi_phdr, file->dlpi_phnum);
@@ -90,14 +90,25 @@ Hash hash_of(std::span<const std::byte> bytes) {
   return result_of(hasher);
 }
 
+std::string maker_of_objects() {
+  const std::string own = build_id_of(reinterpret_cast<std::uintptr_t>(&maker_of_objects));
+  const std::string llvm = build_id_of(
+      reinterpret_cast<std::uintptr_t>(&llvm::sys::getHostCPUName));
+  if (own.empty() || llvm.empty()) return {};
+  return own + llvm + LLVM_VERSION_STRING + host_name();
+}
+
 std::optional<Hash> object_key(const scalar::Program& program, Compiler::Tier tier) {
-  static const std::string build = own_build_id();
-  if (build.empty()) return std::nullopt;
-  static const std::string maker = build + '\0' + LLVM_VERSION_STRING + '\0' + host_name();
+  // Never destroyed: compiling threads read it while the process exits.
+  static const auto& maker = *new const std::string(maker_of_objects());
+  return maker.empty() ? std::nullopt : std::optional(object_key(maker, program, tier));
+}
+
+Hash object_key(std::string_view maker, const scalar::Program& program, Compiler::Tier tier) {
   llvm::BLAKE3 hasher;
-  hasher.update(maker);
-  const auto content = scalar::code_content(program);
+  hasher.update(llvm::StringRef(maker));
   hasher.update(tier == Compiler::Tier::quick ? "quick" : "optimised");
+  const auto content = scalar::code_content(program);
   add(hasher, std::as_bytes(std::span(content)));
   return result_of(hasher);
 }

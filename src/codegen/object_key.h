@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace rondel::codegen {
 
@@ -19,8 +20,11 @@ struct Hash {
 };
 Hash hash_of(std::span<const std::byte>);
 
-/// What the object of a program depends on: its code, the tier, the processor, and the build of
-/// this library, the code generator included. nullopt if this build has no identity of its own.
+/// What the object of a program depends on: its code, the tier, and who makes it. nullopt if this
+/// build has no identity of its own.
 std::optional<Hash> object_key(const scalar::Program&, Compiler::Tier);
+Hash object_key(std::string_view maker, const scalar::Program&, Compiler::Tier);
+/// The build of this library, that of LLVM, and the processor. Empty if one has no identity.
+std::string maker_of_objects();
 
 }  // namespace rondel::codegen

@@ -15,6 +15,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -27,7 +28,8 @@ const codegen::Compiler& compiler() {
   return *one;
 }
 
-/// Quick code is made in less time than an entry is written in.
+/// The key of the program's code on disk. nullopt: the code is not kept there; quick code is made
+/// in less time than an entry is written in.
 std::optional<codegen::Hash> key_on_disk(BackgroundCompiler::Disk disk,
                                          const scalar::Program& program,
                                          BackgroundCompiler::Tier tier) {
@@ -111,12 +113,23 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
   /// Wakes a thread for a new job; starts one if none is free and there are fewer than `most`.
   /// Requires the mutex.
   void start_worker(std::size_t most) {
-    if (queue_.size() > free_ && threads_ < most) {
-      named_thread("rondel-compile", [self = shared_from_this()] { self->work(); }).detach();
-      ++threads_;
-      ++free_;
-    }
+    if (queue_.size() > free_ && threads_ < most) try {
+        named_thread("rondel-compile", [self = shared_from_this()] { self->work(); }).detach();
+        ++threads_;
+        ++free_;
+      } catch (const std::system_error& error) {
+        if (threads_ == 0) drop_all(error.what());
+      }
     wake_.notify_one();
+  }
+
+  /// There is no thread that could compile: programs stay interpreted. Requires the mutex.
+  void drop_all(const char* reason) {
+    const auto wrong = std::make_exception_ptr(Error(
+        Blame::limit, fmt::format("no thread can be started to compile a program: {}", reason)));
+    for (const Job& job : queue_) *job.outcome = {true, wrong};
+    queue_.clear();
+    finished_.notify_all();
   }
 
   void work() {
@@ -163,19 +176,30 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
   std::exception_ptr compile(const std::shared_ptr<TieredExecutable>& program, Tier tier) {
     if (program->has(tier)) return nullptr;
     const ProfileScope scope(ProfileEvent::Kind::compile, program->program().name);
+    const auto key = key_on_disk(disk_, program->program(), tier);
+    const DiskCache::Object stored = key ? disk_().find(*key) : DiskCache::Object{};
+    // What was thought to be there is not: the program is compiled when it is hot, like others.
+    if (program->stop_expecting() && stored.empty()) return nullptr;
     const auto wanted = [&] {
       LlvmThreads::threads().pass();
       return !ending_.load(std::memory_order_relaxed) && program.use_count() > 1;
     };
+    codegen::Compiler::Object made;
     std::exception_ptr wrong;
     LlvmThreads::threads().run([&] {
       try {
-        if (auto native = native_code(program->shared_program(), tier, wanted))
-          program->replace(tier, std::move(native));
+        auto native = linked(program->shared_program(), stored);
+        if (!native) {
+          warm_up(tier);
+          made = compiler().assemble(program->program(), tier, wanted);
+          if (!made.empty()) native = compiler().link(program->shared_program(), made);
+        }
+        if (native) program->replace(tier, std::move(native));
         else program->cancelled();
       } catch (const std::exception&) { wrong = std::current_exception(); }
     });
     if (program->settled()) compiled_->keep(program);
+    if (key && !made.empty() && !wrong) disk_().add(*key, made);
     return wrong;
   }
 
@@ -188,28 +212,15 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
     LlvmThreads::end_before_what_exists_now();
   }
 
-  /// Null if the compilation was cancelled.
-  std::unique_ptr<scalar::Executable> native_code(
-      const std::shared_ptr<const scalar::Program>& program, Tier tier,
-      const codegen::Compiler::StillWanted& wanted) const {
-    const auto key = key_on_disk(disk_, *program, tier);
-    if (key)
-      if (auto code = linked(program, disk_().find(*key))) return code;
-    warm_up(tier);
-    if (!key) return compiler().compile(program, tier, wanted);
-    const auto object = compiler().assemble(*program, tier, wanted);
-    if (object.empty()) return nullptr;
-    auto code = compiler().link(program, object);
-    disk_().add(*key, object);
-    return code;
-  }
-
-  /// Null if there is no entry, or none that can be linked.
+  /// Null if there is no object, or none that can be linked.
   static std::unique_ptr<scalar::Executable> linked(
-      const std::shared_ptr<const scalar::Program>& program, const DiskCache::Entry& entry) {
-    if (entry.object.empty()) return nullptr;
+      const std::shared_ptr<const scalar::Program>& program, const DiskCache::Object& object) {
+    if (object.empty()) return nullptr;
     try {
-      return compiler().link(program, entry.object);
+      auto code = compiler().link(program, object);
+      static std::atomic<bool> linked_before = false;
+      if (!linked_before.exchange(true)) LlvmThreads::end_before_what_exists_now();
+      return code;
     } catch (const Error&) { return nullptr; }
   }
 
@@ -236,6 +247,7 @@ void BackgroundCompiler::after_fork_in_child() {
 }
 
 bool BackgroundCompiler::is_on_disk(const scalar::Program& program) const {
+  if (disk_ == nullptr || !disk_().is_used()) return false;
   const auto key = key_on_disk(disk_, program, Tier::optimised);
   return key && disk_().has(*key);
 }

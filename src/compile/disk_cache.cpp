@@ -1,9 +1,10 @@
 #include "compile/disk_cache.h"
 
-#include "base/error.h"
+#include "base/mapped_file.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -54,12 +55,16 @@ Folder open_folder(const std::filesystem::path& path) {
   return {std::move(folder), ""};
 }
 
-/// Creates the folder and those above it, for this user alone.
+/// Creates the folder and those above it, for this user alone; not in the folders of another user,
+/// whose home a privileged process may have been given.
 void create(const std::filesystem::path& path) {
   std::filesystem::path made;
   for (const auto& part : path) {
+    struct stat above {};
+    const bool allowed = ::stat(made.c_str(), &above) == 0 &&
+                         (above.st_uid == ::geteuid() || above.st_uid == 0);
     made /= part;
-    ::mkdir(made.c_str(), S_IRWXU);
+    if (allowed) ::mkdir(made.c_str(), S_IRWXU);
   }
 }
 
@@ -69,6 +74,16 @@ bool write_all(int file, std::span<const std::byte> bytes) {
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return false;
     bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+bool read_all(int file, std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t got = ::read(file, bytes.data(), bytes.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
   }
   return true;
 }
@@ -90,8 +105,18 @@ bool was_used_before(const Found& a, const Found& b) {
   return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec);
 }
 
-/// The files of the folder whose names have the form of entries, or of entries that are being
-/// written.
+/// Whether the name is one that we give: an entry, or one that is being written.
+bool is_named_by_us(std::string_view name, bool unfinished_one) {
+  const auto is_hex = [](std::string_view text, std::size_t digits) {
+    return text.size() == digits &&
+           text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  };
+  if (unfinished_one)
+    return name.starts_with(unfinished) && is_hex(name.substr(unfinished.size()), 16);
+  return name.ends_with(suffix) && is_hex(name.substr(0, name.size() - suffix.size()), 64);
+}
+
+/// The entries of the folder, or those that are being written.
 std::vector<Found> files_in(int folder, bool unfinished_ones) {
   std::vector<Found> found;
   const int again = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -103,7 +128,7 @@ std::vector<Found> files_in(int folder, bool unfinished_ones) {
   while (const dirent* entry = ::readdir(open)) {
     const std::string_view name = entry->d_name;
     struct stat status {};
-    if ((unfinished_ones ? name.starts_with(unfinished) : name.ends_with(suffix)) &&
+    if (is_named_by_us(name, unfinished_ones) &&
         ::fstatat(folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
         S_ISREG(status.st_mode))
       found.push_back(
@@ -150,14 +175,16 @@ DiskCache& DiskCache::of_process() {
   return *made;
 }
 
-DiskCache::DiskCache(const std::filesystem::path& folder, std::uint64_t most)
-    : folder_(folder.empty() ? folder : std::filesystem::absolute(folder)), most_bytes_(most) {}
+DiskCache::DiskCache(const std::filesystem::path& folder, std::uint64_t most) : most_bytes_(most) {
+  std::error_code error;  // no current folder
+  if (!folder.empty()) folder_ = std::filesystem::absolute(folder, error);
+}
 
 bool DiskCache::has(const codegen::Hash& key) const {
   return !folder_.empty() && ::access((folder_ / file_name(key)).c_str(), R_OK) == 0;
 }
 
-DiskCache::Entry DiskCache::find(const codegen::Hash& key) const {
+DiskCache::Object DiskCache::find(const codegen::Hash& key) const {
   if (folder_.empty()) return {};
   const Folder folder = open_folder(folder_);
   if (folder.descriptor.get() < 0) return {};
@@ -166,27 +193,26 @@ DiskCache::Entry DiskCache::find(const codegen::Hash& key) const {
                                  O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
   if (file.get() < 0 || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
-      !is_ours(status) || status.st_size <= static_cast<off_t>(sizeof(Header)))
+      !is_ours(status))
     return {};
-  Entry entry;
-  try {
-    entry.file = std::make_unique<MappedFile>(file.get(), static_cast<std::size_t>(status.st_size));
-  } catch (const Error&) { return {}; }
-  const std::span<const std::byte> bytes(entry.file->data(), entry.file->size());
   Header header;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  const auto object = bytes.subspan(sizeof header);
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  Object object(size > sizeof header && size - sizeof header <= most_bytes_
+                    ? static_cast<std::size_t>(size - sizeof header)
+                    : 0);
   Header wanted;
+  const bool read = !object.empty() &&
+                    read_all(file.get(), std::as_writable_bytes(std::span(&header, 1))) &&
+                    read_all(file.get(), object);
   wanted.key = key;
   wanted.size = object.size();
-  wanted.object = header.object;
-  if (!(header == wanted) || codegen::hash_of(object) != header.object) {
+  wanted.object = codegen::hash_of(object);
+  if (!read || !(header == wanted)) {
     ::unlinkat(folder.descriptor.get(), name.c_str(), 0);  // damaged
     return {};
   }
   ::futimens(file.get(), nullptr);
-  entry.object = object;
-  return entry;
+  return object;
 }
 
 void DiskCache::add(const codegen::Hash& key, std::span<const std::byte> object) {
@@ -247,10 +273,14 @@ CodeCacheInfo DiskCache::info() const {
     return info;
   }
   const Folder folder = open_folder(folder_);
-  if (folder.descriptor.get() >= 0)
-    return summed(std::move(info), files_in(folder.descriptor.get(), false));
-  if (std::error_code error; std::filesystem::exists(folder_, error)) info.off = folder.refused;
-  return info;
+  const int at = folder.descriptor.get();
+  std::error_code error;
+  if (at < 0) {
+    if (std::filesystem::exists(folder_, error)) info.off = folder.refused;
+    return info;
+  }
+  if (::faccessat(at, ".", W_OK, 0) != 0) info.off = std::strerror(errno);
+  return summed(std::move(info), files_in(at, false));
 }
 
 CodeCacheInfo DiskCache::clear() {

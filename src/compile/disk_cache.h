@@ -1,13 +1,12 @@
 #pragma once
 #include <rondel/code_cache.h>
 
-#include "base/mapped_file.h"
 #include "codegen/object_key.h"
 
 #include <atomic>
 #include <filesystem>
-#include <memory>
 #include <span>
+#include <vector>
 
 namespace rondel::compile {
 
@@ -24,12 +23,14 @@ class DiskCache {
   /// The folder is created when something is kept. Empty: nothing is kept.
   explicit DiskCache(const std::filesystem::path& folder, std::uint64_t most = most_bytes);
 
-  struct Entry {
-    std::unique_ptr<MappedFile> file;
-    std::span<const std::byte> object;  ///< empty: there is none
-  };
+  /// Whether there is a folder at all.
+  bool is_used() const { return !folder_.empty(); }
+  using Object = std::vector<std::byte>;
+  /// Whether there is a file for the key; `find` may still refuse it.
   bool has(const codegen::Hash& key) const;
-  Entry find(const codegen::Hash& key) const;
+  /// Empty: there is none. Read, not mapped: what was verified is what is linked, and a file that
+  /// somebody shortens meanwhile ends nothing.
+  Object find(const codegen::Hash& key) const;
   void add(const codegen::Hash& key, std::span<const std::byte> object);
 
   CodeCacheInfo info() const;

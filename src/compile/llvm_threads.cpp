@@ -11,6 +11,9 @@ LlvmThreads& LlvmThreads::threads() {
   return *one;
 }
 
+/// Made when the library is loaded: a fork must not find it half made.
+[[maybe_unused]] const LlvmThreads& made_early = LlvmThreads::threads();
+
 LlvmThreads::LlvmThreads() { end_before_what_exists_now(); }
 
 void LlvmThreads::end_before_what_exists_now() {

@@ -43,11 +43,17 @@ SharedCode::~SharedCode() = default;
 
 std::shared_ptr<TieredExecutable> SharedCode::get(
     const std::shared_ptr<const scalar::Program>& program) {
-  return cache_->get(*program, [&] { return tiered(program); });
+  auto code = cache_->get(*program, [&] { return tiered(program); });
+  if (code->first_look() && background_compiler_->is_on_disk(*program)) {
+    code->expect_soon();
+    background_compiler_->enqueue(code, last_);
+  }
+  return code;
 }
 
 void SharedCode::compile_now(const std::shared_ptr<TieredExecutable>& code) {
-  // Not there afterwards: it was cancelled when its last user was gone, just before this one came.
+  // It may not be there after one attempt: that was cancelled when the last user was gone, just
+  // before this one came, or only looked at the disk. While the process exits, nothing is compiled.
   while (!code->settled() && !LlvmThreads::threads().exiting())
     background_compiler_->compile_now(code);
 }
@@ -62,10 +68,6 @@ std::shared_ptr<TieredExecutable> SharedCode::tiered(std::shared_ptr<const scala
                           self = std::weak_ptr(tiered)](Tier tier, const scalar::Context& run) {
     if (const auto b = background.lock()) b->compile_now(self, tier, run);
   };
-  if (last_ == Tier::optimised && background_compiler_->is_on_disk(tiered->program())) {
-    tiered->expect_soon();
-    background_compiler_->enqueue(tiered, last_);
-  }
   return tiered;
 }
 

@@ -59,8 +59,9 @@ void TieredExecutable::wait_if_large(scalar::Context& c, const scalar::View* v,
   const bool may_wait = on_large_run && (!best_.waited_for.test() || !quick_.waited_for.test());
   if (!may_wait) return;
   const double work = estimated_work(*program_, v, params);
-  const bool wants_best = work > (soon_ ? most_without_linked : most_quick) && !settled();
-  const bool wants_quick = !soon_ && work > most_interpreted && !has(Tier::quick);
+  const bool soon = soon_.load(std::memory_order_relaxed);
+  const bool wants_best = work > (soon ? most_without_linked : most_quick) && !settled();
+  const bool wants_quick = !soon && work > most_interpreted && !has(Tier::quick);
   if (wants_quick && !of(Tier::quick).waited_for.test_and_set()) on_large_run(Tier::quick, c);
   if (wants_best && !best_.waited_for.test_and_set()) on_large_run(last_, c);
 }
@@ -72,6 +73,13 @@ void TieredExecutable::count(std::int64_t ns) const {
   const auto reached = [&](std::int64_t limit) { return before < limit && now >= limit; };
   if (reached(worth_quick_ns) && !soon_ && !has(Tier::quick)) on_hot(Tier::quick);
   if (reached(worth_best_ns) && !settled()) on_hot(last_);
+}
+
+bool TieredExecutable::stop_expecting() {
+  if (!soon_.exchange(false)) return false;
+  quick_.waited_for.clear();
+  best_.waited_for.clear();
+  return true;
 }
 
 void TieredExecutable::replace(Tier tier, std::unique_ptr<scalar::Executable> code) {

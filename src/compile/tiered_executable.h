@@ -31,9 +31,13 @@ class TieredExecutable : public scalar::Executable {
   /// Whether it has code of this tier or of a better one.
   bool has(Tier tier) const;
 
-  /// The best code only has to be read and linked: it is not compiled quickly first, and shorter
-  /// runs wait for it. Called before any run.
-  void expect_soon() { soon_ = true; }
+  /// The best code probably only has to be read and linked: it is not compiled quickly first, and
+  /// shorter runs wait for it.
+  void expect_soon() { soon_.store(true, std::memory_order_relaxed); }
+  /// The code is there, or it is not; whether it was expected.
+  bool stop_expecting();
+  /// True for the first caller, who looks whether the code is on disk.
+  bool first_look() { return !looked_.test_and_set(); }
   /// Only the first code of a tier is used, because other threads may be running it.
   void replace(Tier, std::unique_ptr<scalar::Executable>);
   /// Compiling was cancelled, or goes on only in the parent of a fork: requests code once more when
@@ -60,7 +64,8 @@ class TieredExecutable : public scalar::Executable {
 
   std::shared_ptr<const scalar::Program> program_;
   const Tier last_;
-  bool soon_ = false;
+  std::atomic<bool> soon_{false};
+  std::atomic_flag looked_;
   std::unique_ptr<scalar::Executable> interpreted_;
   std::mutex replacing_;
   Native quick_, best_;

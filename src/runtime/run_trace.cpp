@@ -45,14 +45,19 @@ std::int64_t RunTrace::push(Event e) {
   e.bytes = static_cast<std::int64_t>(memory_.in_use());
   ++count_;
   // The run itself is the last event, and is kept in any case.
-  if (events_.size() < Profile::most_events - 1 || e.kind == Kind::run) events_.push_back(e);
+  if (events_.size() < Profile::most_events - 1 || e.kind == Kind::run) try {
+      events_.push_back(e);
+    } catch (const std::bad_alloc&) {
+      // The event is lost; the run goes on.
+    }
   trips_ = interpreted_ = -1;
   return e.end;
 }
 
 std::int64_t RunTrace::add(Kind kind, const std::string& name, std::int64_t begin) {
-  for (auto e = events_.rbegin(); e != events_.rend() && e->kind == Kind::chunk && !e->name; ++e)
-    e->name = &name;
+  if (kind == Kind::step)
+    for (auto e = events_.rbegin(); e != events_.rend() && e->kind == Kind::chunk && !e->name; ++e)
+      e->name = &name;
   return push({kind, &name, begin, 0, trips_, interpreted_, 0, 0});
 }
 
@@ -76,16 +81,25 @@ TracedTrips::TracedTrips(RunTrace*& trace) : current_(trace), trace_(trace) {
 
 TracedTrips::~TracedTrips() {
   if (trace_ == nullptr) return;
+  if (made_ < next_) trace_->reweigh(first_event_, next_ - traced_, made_ - traced_);
   current_ = trace_;
   trace_->set_weight(outer_weight_);
 }
 
 void TracedTrips::begin_traced(std::int64_t trip) {
+  made_ = trip + 1;
   current_ = trip == next_ ? trace_ : nullptr;
   if (current_ == nullptr) return;
+  traced_ = trip;
+  first_event_ = trace_->kept();
   trace_->set_weight(outer_weight_ * stride_);
   before_ = trace_->count();
   begin_ = RunTrace::now();
+}
+
+void RunTrace::reweigh(std::size_t from, std::int64_t was, std::int64_t is) {
+  for (std::size_t k = from; k < events_.size(); ++k)
+    events_[k].weight = events_[k].weight / was * is;
 }
 
 void TracedTrips::end_traced(std::int64_t trip) {

@@ -23,7 +23,7 @@ class RunTrace {
   /// Adds an event that began at `begin` and ends now; returns now. `name` must live as long as
   /// this object. The event has what was noted since the event before.
   std::int64_t add(Kind, const std::string& name, std::int64_t begin);
-  /// Adds some trips of a loop that runs as a whole; it gets the name of the step that follows.
+  /// Adds some trips of a loop that runs as a whole; they get the name of the step of that loop.
   void add_chunk(std::int64_t begin, std::int64_t trips, bool interpreted);
   void add_trip(std::int64_t number, std::int64_t begin);
 
@@ -37,6 +37,9 @@ class RunTrace {
   void begin_whole() { interpreted_trips_ = 0; }
 
   std::size_t count() const { return count_; }
+  std::size_t kept() const { return events_.size(); }
+  /// The events from number `from` on stand for `is` trips, not for `was`.
+  void reweigh(std::size_t from, std::int64_t was, std::int64_t is);
   std::int64_t weight() const { return weight_; }
   void set_weight(std::int64_t w) { weight_ = w; }
 
@@ -100,7 +103,9 @@ class TracedTrips {
   RunTrace*& current_;
   RunTrace* const trace_;
   std::int64_t outer_weight_ = 1, next_ = 0, stride_ = 1, begin_ = 0;
-  std::size_t before_ = 0;  ///< events when the trip began
+  std::int64_t made_ = 0, traced_ = 0;  ///< trips that began; the latest that was traced
+  std::size_t before_ = 0;              ///< events when that trip began
+  std::size_t first_event_ = 0;         ///< the same of those that are kept
 };
 
 }  // namespace rondel::runtime

@@ -255,7 +255,7 @@ struct Session::Impl {
     runtime::Run run{within, std::min(options.max_trips, o.max_trips), o.seed,
                      options.intra_op_num_threads};
     std::optional<runtime::RunTrace> trace;
-    if (options.profile) run.trace = &trace.emplace(*options.profile, within);
+    if (options.profile) run.trace = &trace.emplace(*options.profile, memory);
     session::Watch watch(run, o);
     const CancellationScope cancellation(
         [](const void* r) { static_cast<const runtime::Run*>(r)->check_stop(); }, &run);

@@ -2,6 +2,7 @@
 
 #include "base/cache_key.h"
 #include "base/fork.h"
+#include "base/mapped_file.h"
 
 #include <algorithm>
 #include <cstring>
@@ -23,8 +24,10 @@ std::size_t bytes_of(const Tensor& t) {
   return static_cast<std::size_t>(t.size()) * byte_size(t.dtype());
 }
 
+/// Files that are mapped share their memory already, and change when somebody writes to them.
 bool is_shareable(const Tensor& t) {
-  return t.dtype() != DType::string && t.contiguous() && t.owner() && bytes_of(t) >= least_bytes;
+  return t.dtype() != DType::string && t.contiguous() && t.owner() && bytes_of(t) >= least_bytes &&
+         !is_mapped(t.data());
 }
 
 /// Type, shape and some of the elements: equal for equal tensors.
@@ -43,7 +46,7 @@ CacheKey fingerprint(const Tensor& t) {
 }
 
 /// Constants that are in use somewhere, by fingerprint.
-class Constants : ForkAware {
+class Constants {
  public:
   static Constants& of_process() {
     static auto* one = new Constants;
@@ -53,21 +56,25 @@ class Constants : ForkAware {
   /// An equal tensor that is in use, or this one, which is remembered.
   Tensor shared(const Tensor& t) {
     CacheKey key = fingerprint(t);
-    // Those that another thread dropped meanwhile are destroyed without the lock: that takes time.
-    std::vector<Tensor> candidates;
+    // Compared without the lock: that takes time, and so does destroying what others dropped.
+    for (const Tensor& candidate : candidates(key, t))
+      if (same_elements(candidate, t)) return candidate;
     const std::lock_guard lock(mutex_);
-    const auto [begin, end] = known_.equal_range(key);
-    for (auto it = begin; it != end; ++it)
-      if (auto known = it->second.tensor(t)) {
-        candidates.push_back(*std::move(known));
-        if (same_elements(candidates.back(), t)) return candidates.back();
-      }
     if (known_.size() >= most_) forget_unused();
     known_.emplace(std::move(key), Known{t.owner(), t.data()});
     return t;
   }
 
  private:
+  std::vector<Tensor> candidates(const CacheKey& key, const Tensor& t) {
+    std::vector<Tensor> found;
+    const std::lock_guard lock(mutex_);
+    const auto [begin, end] = known_.equal_range(key);
+    for (auto it = begin; it != end; ++it)
+      if (auto known = it->second.tensor(t)) found.push_back(*std::move(known));
+    return found;
+  }
+
   struct Known {
     std::weak_ptr<void> owner;
     void* data;
@@ -88,14 +95,9 @@ class Constants : ForkAware {
     most_ = 2 * known_.size() + 64;
   }
 
-  void before_fork() override { mutex_.lock(); }
-  void after_fork_in_parent() override { mutex_.unlock(); }
-  void after_fork_in_child() override { mutex_.unlock(); }
-
-  std::mutex mutex_;
+  ForkMutex mutex_;
   std::multimap<CacheKey, Known> known_;
   std::size_t most_ = 64;
-  ForkRegistration registration_{*this};
 };
 
 /// Made when the library is loaded: a fork must not find it half made.

@@ -1,7 +1,10 @@
 #include "compile/disk_cache.h"
 
 #include "codegen/compiler.h"
+#include "compile/tiered_compiler.h"
+#include "scalar/builder.h"
 #include "scalar/random_program.h"
+#include "scalar/run.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -57,10 +60,7 @@ class DiskCacheTest : public ::testing::Test {
   fs::path root_;
 };
 
-Bytes found(const DiskCache& cache, int number) {
-  const DiskCache::Entry entry = cache.find(key_of(number));
-  return {entry.object.begin(), entry.object.end()};
-}
+Bytes found(const DiskCache& cache, int number) { return cache.find(key_of(number)); }
 
 TEST_F(DiskCacheTest, what_was_added_is_found_by_others) {
   DiskCache cache(folder());
@@ -82,11 +82,13 @@ TEST_F(DiskCacheTest, what_was_added_is_found_by_others) {
 TEST_F(DiskCacheTest, clearing_removes_what_is_ours_alone) {
   DiskCache cache(folder());
   cache.add(key_of(1), bytes_of(10));
-  std::ofstream(folder() / ".unfinished-0123") << "x";
-  std::ofstream(folder() / "notes.txt") << "x";
+  std::ofstream(folder() / ".unfinished-0123456789abcdef") << "x";
+  const char* const of_others[] = {".unfinished-1", "mine.code", "notes.txt"};
+  for (const char* name : of_others) std::ofstream(folder() / name) << "x";
   EXPECT_EQ(cache.clear().entries, 1U);
   EXPECT_EQ(cache.info().entries, 0U);
-  EXPECT_EQ(only_file().filename(), "notes.txt");
+  ASSERT_EQ(files().size(), std::size(of_others));
+  for (const char* name : of_others) EXPECT_TRUE(fs::exists(folder() / name)) << name;
 }
 
 TEST_F(DiskCacheTest, without_a_folder_nothing_is_kept) {
@@ -196,7 +198,7 @@ TEST_F(DiskCacheTest, what_a_killed_writer_left_goes) {
     cache.add(key_of(1), bytes_of(10));
   }
   const fs::path left = folder() / ".unfinished-0123456789abcdef",
-                 fresh = folder() / ".unfinished-1";
+                 fresh = folder() / ".unfinished-fedcba9876543210";
   std::ofstream(left) << "x";
   std::ofstream(fresh) << "x";
   fs::last_write_time(left, fs::file_time_type::clock::now() - std::chrono::hours(2));
@@ -284,13 +286,87 @@ TEST_F(DiskCacheTest, stored_code_computes_what_compiled_code_does) {
     const auto key = codegen::object_key(*made.program, Compiler::Tier::optimised);
     ASSERT_TRUE(key) << "the build has no identity";
     cache.add(*key, compiler.assemble(*made.program, Compiler::Tier::optimised));
-    const auto entry = cache.find(*key);
-    ASSERT_FALSE(entry.object.empty());
-    const auto stored = compiler.link(made.program, entry.object);
+    const auto object = cache.find(*key);
+    ASSERT_FALSE(object.empty());
+    const auto stored = compiler.link(made.program, object);
     EXPECT_EQ(difference(made, run_copies(*stored, made),
                          run_copies(*scalar::interpret(made.program), made)),
               "");
   }
+}
+
+DiskCache* disk_of_test = nullptr;
+DiskCache& disk() { return *disk_of_test; }
+
+/// The tiers of programs whose code may be on disk.
+class TiersOnDisk : public DiskCacheTest {
+ protected:
+  using Tier = codegen::Compiler::Tier;
+  void SetUp() override {
+    DiskCacheTest::SetUp();
+    disk_of_test = &cache_;
+  }
+  /// Runs a program that stores 64 numbers, until it has native code; gives the first number.
+  static float run_until_native(const std::shared_ptr<const scalar::Program>& program) {
+    SharedCode code(Tier::optimised, disk);
+    const auto made = TieredCompiler(Execution::tiered, code).make(program);
+    const Tensor y = Tensor::zeros(DType::f32, {64});
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    do {
+      scalar::Context context;
+      EXPECT_EQ(scalar::run(*made, context, {y}), scalar::done);
+    } while (!made->native() && std::chrono::steady_clock::now() < end);
+    EXPECT_TRUE(made->native());
+    return y.data_as<float>()[0];
+  }
+  static std::shared_ptr<const scalar::Program> storing(double first) {
+    scalar::Builder b("storing");
+    const auto y = b.buffer({"y", DType::f32, scalar::Access::out, {64}});
+    b.for_each(b.index(0), b.index(64),
+               [&](scalar::Ex i) { b.store(y, {i}, b.constant(DType::f32, first)); });
+    return b.finish();
+  }
+  static Hash key(const scalar::Program& p) { return *codegen::object_key(p, Tier::optimised); }
+  fs::path file_of(const scalar::Program& p) const { return folder() / (key(p).hex() + ".code"); }
+
+  DiskCache cache_{folder()};
+};
+
+TEST_F(TiersOnDisk, stored_code_is_linked) {
+  const auto one = storing(1), two = storing(2);
+  cache_.add(key(*one), codegen::Compiler().assemble(*two, Tier::optimised));
+  EXPECT_EQ(run_until_native(one), 2) << "this entry was changed on purpose, to be recognised";
+}
+
+TEST_F(TiersOnDisk, what_is_refused_is_compiled) {
+  const auto one = storing(1), two = storing(2);
+  cache_.add(key(*one), codegen::Compiler().assemble(*two, Tier::optimised));
+  ::chmod(file_of(*one).c_str(), 0620);
+  EXPECT_EQ(run_until_native(one), 1);
+}
+
+TEST_F(TiersOnDisk, what_is_damaged_is_compiled) {
+  const auto one = storing(1);
+  cache_.add(key(*one), bytes_of(1000));
+  fs::resize_file(file_of(*one), 900);
+  EXPECT_EQ(run_until_native(one), 1);
+}
+
+TEST_F(TiersOnDisk, what_cannot_be_linked_is_compiled) {
+  const auto one = storing(1);
+  cache_.add(key(*one), bytes_of(1000));
+  EXPECT_EQ(run_until_native(one), 1);
+}
+
+TEST(ObjectKey, differs_by_who_makes_the_object) {
+  using Tier = codegen::Compiler::Tier;
+  const auto a = scalar::random_program(1).program;
+  const std::string maker = codegen::maker_of_objects();
+  ASSERT_FALSE(maker.empty());
+  EXPECT_EQ(codegen::object_key(maker, *a, Tier::optimised),
+            codegen::object_key(*a, Tier::optimised));
+  EXPECT_NE(codegen::object_key(maker + " +amx", *a, Tier::optimised),
+            codegen::object_key(*a, Tier::optimised));
 }
 
 TEST(ObjectKey, differs_by_code_and_tier) {

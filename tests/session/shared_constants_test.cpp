@@ -1,8 +1,12 @@
 #include "session/shared_constants.h"
 
+#include "base/mapped_file.h"
 #include "ir/builder.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
 
 namespace rondel::session {
 namespace {
@@ -47,6 +51,20 @@ TEST(SharedConstants, others_are_not_mixed_up) {
   }
   EXPECT_NE(address(a), address(graph_of(ascending(DType::i32, {large}))));
   EXPECT_NE(address(a), address(graph_of(ascending(DType::f32, {large / 2, 2}))));
+}
+
+TEST(SharedConstants, files_that_are_mapped_stay_as_they_are) {
+  char path[] = "/tmp/rondel-constants-XXXXXX";
+  const Descriptor file(::mkstemp(path));
+  ASSERT_GE(file.get(), 0);
+  ::unlink(path);
+  const Tensor t = ascending(DType::f32, {large});
+  ASSERT_EQ(::write(file.get(), t.data(), 4 * large), 4 * large);
+  const auto mapped = std::make_shared<MappedFile>(file.get(), 4 * large);
+  const Tensor on_disk(DType::f32, {large}, {1}, mapped->data(), mapped);
+  const ir::Graph a = graph_of(on_disk);
+  EXPECT_EQ(address(a), mapped->data());
+  EXPECT_NE(address(graph_of(ascending(DType::f32, {large}))), mapped->data());
 }
 
 TEST(SharedConstants, small_ones_stay_as_they_are) {

@@ -3,7 +3,6 @@
 #include "base/fork.h"
 
 #include <atomic>
-#include <memory>
 #include <mutex>
 
 namespace rondel::onnx {
@@ -11,7 +10,7 @@ namespace {
 
 /// Makes onnx's registry of schemas, which takes some time, at the first use. A fork waits until it
 /// is made: a child of a fork in between would wait forever for the thread that made it.
-class Registry final : ForkAware {
+class Registry {
  public:
   static Registry& instance() {
     static auto* one = new Registry;  // never destroyed: a process may fork while it exits
@@ -19,24 +18,19 @@ class Registry final : ForkAware {
   }
   void make() {
     if (made_.load(std::memory_order_acquire)) return;
-    const std::lock_guard lock(*mutex_);
+    const std::lock_guard lock(mutex_);
     if (made_.load(std::memory_order_relaxed)) return;
     (void)pb::OpSchemaRegistry::Schema("Identity", 1, "");
     made_.store(true, std::memory_order_release);
   }
 
  private:
-  void before_fork() override { mutex_->lock(); }
-  void after_fork_in_parent() override { mutex_->unlock(); }
-  void after_fork_in_child() override {
-    (void)mutex_.release();  // NOLINT: leaked, because it is locked
-    mutex_ = std::make_unique<std::mutex>();
-  }
-
   std::atomic<bool> made_ = false;
-  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
-  ForkRegistration registration_{*this};
+  ForkMutex mutex_;
 };
+
+/// Made when the library is loaded: a fork must not find it half made.
+[[maybe_unused]] const Registry& made_early = Registry::instance();
 
 }  // namespace
 

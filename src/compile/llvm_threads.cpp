@@ -12,7 +12,7 @@ LlvmThreads& LlvmThreads::threads() {
 }
 
 /// Made when the library is loaded: a fork must not find it half made.
-[[maybe_unused]] const LlvmThreads& made_early = LlvmThreads::threads();
+[[maybe_unused]] static const LlvmThreads& made_early = LlvmThreads::threads();
 
 LlvmThreads::LlvmThreads() { end_before_what_exists_now(); }
 

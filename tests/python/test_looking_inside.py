@@ -142,7 +142,7 @@ def test_a_loop_that_runs_as_a_whole_is_one_span_with_its_trips(command, tmp_pat
 
 def test_what_a_run_waits_for_and_what_is_compiled_are_tracks(command, tmp_path):
     text = ROOT.replace("0.5", "0.498765")  # code that no other test has
-    events, spans = profile(command, tmp_path, text, "-i", "x=random:f32[2000]", "-i", "most=20000")
+    events, spans = profile(command, tmp_path, text, "-i", "x=random:f32[200000]", "-i", "most=2000")
     tracks = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
     of = {kind: [e for e in spans if e["cat"] == kind] for kind in ("compile", "wait", "queue")}
     compiled = [e for e in of["compile"] if "'root'" in e["name"]]

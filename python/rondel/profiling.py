@@ -7,10 +7,12 @@ import threading
 import time
 import weakref
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from . import _rondel
 from .errors import CallerError
-from .texts import profile_html
+from .texts import profile_table_html
 
 
 class ProfilePath(str):
@@ -19,7 +21,7 @@ class ProfilePath(str):
     def _repr_html_(self) -> str | None:
         try:
             with open(self) as file:
-                return profile_html(self, json.load(file))
+                return profile_table_html(self, json.load(file))
         except (OSError, ValueError):  # it was moved, or written over: the name is shown
             return None
 
@@ -75,7 +77,7 @@ _TRACKS = {"chunk": "tiers", "compile": "compiling", "queue": "waiting for the c
 _FIRST_TRACK = 1 << 30  # far above the numbers of threads
 
 
-def trace(own_events, engine, start_ns):
+def trace(own_events: Iterable[tuple[str, int, int, int, dict[str, Any]]], engine: Any, start_ns: int) -> list[dict[str, Any]]:
     """The events of a profile as dicts of the trace format; times are microseconds since `start_ns`. The last ones are the session's own.
 
     "X": something that took time, with its kind as "cat"; threads are tracks, and so are compiling, tiers and waiting. "C": the memory
@@ -174,7 +176,7 @@ def _names(tracks, process):
 # ---- the page -----------------------------------------------------------------------------------------------
 
 
-def profile_html(events, title, how=None):
+def profile_html(events: Sequence[Mapping[str, Any]], title: str, how: Mapping[str, str] | None = None) -> str:
     """A page that shows a profile: the dearest nodes, a timeline, what ran natively and why the rest did not, memory over time. It is one
     file that needs no network.
 
@@ -195,7 +197,7 @@ def profile_html(events, title, how=None):
     })  # fmt: skip
 
 
-def dearest(spans):
+def dearest(spans: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
     """[name, seconds in itself, seconds in all, times, tiers] of each node, the dearest first. A span of trips that are not all recorded
     counts as often as it stands for; "prepare" is a row of its own."""
     rows = defaultdict(lambda: [0.0, 0.0, 0, set()])

@@ -129,11 +129,13 @@ def session_html(title: str, inputs: Sequence[NodeArg], outputs: Sequence[NodeAr
     return _division(parts)
 
 
-def profile_html(path: str, events: Iterable[Mapping[str, Any]]) -> str:
+def profile_table_html(path: str, events: Iterable[Mapping[str, Any]]) -> str:
     """The events of a profile as HTML: a row for each name, with times in milliseconds, and how loops ran in the latest run."""
     times: dict[str, list[float]] = {}
     ran: Mapping[str, str] = {}
     for event in events:
+        if event["ph"] != "X":  # a name of a track, or memory: no time
+            continue
         times.setdefault(event["name"], []).append(event["dur"] / 1000)
         ran = event["args"].get("how_it_ran", ran)
     rows = [(name, len(ms), *(f"{x:.3f}" for x in (sum(ms), sum(ms) / len(ms), min(ms), max(ms)))) for name, ms in times.items()]

@@ -70,11 +70,11 @@ def _text(found, engines, options):
     header = ("engine", "threads", "load ms", "first run ms", "warm ms", "peak MiB", "ratio", "difference")
     table = render(header, [_row(row, engines[0]) for row in found["rows"]], right=header[1:]).splitlines()
     lines += ["", *table, ""]
-    lines += [f"{row['engine']} does not run it: {row['error']}" for row in found["rows"][: len(engines)] if "error" in row]
+    lines += dict.fromkeys(f"{row['engine']} does not run it: {row['error']}" for row in found["rows"] if "error" in row)
     machine = found["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
     notes = [
-        f"load and first run: medians of {found['cold_rounds']} new processes; warm: of {found['rounds']} rounds, the engines in turn; (lower to upper quartile).",
+        f"load and first run: medians of {found['cold_rounds']} new processes; warm: of {_rounds(found['rows'])}, the engines in turn; (lower to upper quartile).",
         f"peak: what loading and {SETTLING:.0f} s of runs add, at most, to a process. ratio: of the warm times, to rondel's. difference: of the outputs,",
         "relative to 1 + their size.",
         f"{versions}; {machine['processor']}, {machine['cores']} cores, {machine['date']}",
@@ -82,6 +82,13 @@ def _text(found, engines, options):
     if "onnxruntime" not in engines and not options.only:
         notes.append("ONNX Runtime is not installed; with it, this table compares both: pip install onnxruntime")
     return "\n".join(lines + [coloured(note, "2") for note in notes])
+
+
+def _rounds(rows):
+    """"11 rounds"; fewer than were asked for, if runs are slow."""
+    counts = {len(row["warm"]["all"]) for row in rows if "warm" in row}
+    least, most = min(counts), max(counts)
+    return f"{most} round{'s' if most > 1 else ''}" if least == most else f"{least} to {most} rounds, by threads"
 
 
 def _row(row, first):

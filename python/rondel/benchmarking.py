@@ -35,16 +35,17 @@ def benchmark(
     """Measures a model cold and warm, in each engine with each number of threads.
 
     model: a path, or the bytes of an ONNX model. feeds: name to array. engines: modules with onnxruntime's interface; the first one is the
-    one that the others are compared with. rounds: how many times each warm run is measured; fewer if they take more than `MOST_SECONDS`. options: name to value, set in Rondel's
-    SessionOptions. report: is called with a line about what is being measured.
+    one that the others are compared with. rounds: how many times each warm run is measured; fewer if they take more than `MOST_SECONDS`.
+    options: name to value, set in Rondel's SessionOptions. report: is called with a line about what is being measured.
 
     Cold: `cold_rounds` new processes of each engine. The engine and the feeds are loaded when the clock starts; then the session is
     made (load) and run once (first_run). The memory that loading and `SETTLING` seconds of runs add to that process, at most, is its peak.
     Warm: the engines take turns in this process, each round in another order; a round is one run, or as many as take 20 ms.
 
-    Returns a dict that JSON can hold: rows, each with engine, threads, load, first_run and warm (median, low, high: the quartiles; all;
-    seconds), runs (per warm round), peak_bytes (None where the system does not tell), ratio (how many times as long as the first engine the
-    warm run takes), difference (see `disagreement`), or error, if the engine does not run the model; machine; versions.
+    Returns a dict that JSON can hold: rows, each with engine, threads, load, first_run and warm (median, low, high: the quartiles; all: of
+    each process or round; seconds), peak_bytes (None where the system does not tell), ratio (how many times as long as the first engine
+    the warm run takes), difference (see `disagreement`; of the outputs after warming up), or error, if the engine does not run the model,
+    here or in a process of its own; machine; versions.
     Raises the first engine's error.
     """
     rows = []
@@ -64,41 +65,50 @@ def _measure(model, feeds, engines, threads, rounds, cold_rounds, options, repor
     """The rows of one number of threads."""
     named = f"{threads} thread" + ("" if threads == 1 else "s")
     report(f"loading, {named}")
-    rows, calls, outputs = [], {}, {}
-    for engine in engines:
-        row = {"engine": engine, "threads": threads}
-        rows.append(row)
+    rows = {engine: {"engine": engine, "threads": threads} for engine in engines}
+    calls, outputs, cold = {}, {}, {engine: [] for engine in engines}
+
+    @contextlib.contextmanager
+    def refusal_of(engine):
+        """An error of any engine but the first one is its row, and it takes no further part."""
         try:
-            calls[engine] = functools.partial(make_session(engine, model, threads, options).run, None, feeds)
-            outputs[engine] = calls[engine]()
+            yield
         except Exception as error:
             if engine == engines[0]:
                 raise
             calls.pop(engine, None)
-            row["error"] = f"{type(error).__name__}: {error}"
-    rows_of = {row["engine"]: row for row in rows if row["engine"] in calls}
-    cold = {engine: [] for engine in calls}
+            rows[engine]["error"] = f"{type(error).__name__}: {error}"
+
+    for engine in engines:
+        with refusal_of(engine):
+            call = functools.partial(make_session(engine, model, threads, options).run, None, feeds)
+            call()
+            calls[engine] = call
     for done, order in enumerate(_turns(list(calls), cold_rounds)):
         report(f"cold, {named}: process {done * len(order) + 1} of {cold_rounds * len(order)}")
         for engine in order:
-            cold[engine].append(_in_own_process(engine, model, feeds, threads, options))
-    for engine, call in calls.items():
+            with refusal_of(engine):
+                if engine in calls:
+                    cold[engine].append(_in_own_process(engine, model, feeds, threads, options))
+    for engine in list(calls):
         report(f"warming up {engine}, {named}")
-        warm_up(call)
+        with refusal_of(engine):
+            warm_up(calls[engine])
+            outputs[engine] = calls[engine]()  # of the code that is timed
     warm = measure_in_turns(calls, rounds, lambda done: report(f"warm, {named}: round {done} of {rounds}"), PAUSE, MOST_SECONDS)
     first = median(warm[engines[0]])
-    for engine, row in rows_of.items():
-        peaks = [c["peak_bytes"] for c in cold[engine]]
+    for engine in calls:
+        row, peaks = rows[engine], [c["peak_bytes"] for c in cold[engine]]
         row["load"] = _summary([c["load"] for c in cold[engine]])
         row["first_run"] = _summary([c["first_run"] for c in cold[engine]])
         row["warm"] = _summary(warm[engine])
         row["peak_bytes"] = None if None in peaks else int(median(peaks))
         row["ratio"] = row["warm"]["median"] / first
         row["difference"] = disagreement(outputs[engine], outputs[engines[0]])
-    return rows
+    return list(rows.values())
 
 
-def make_session(engine, model, threads, options):
+def make_session(engine: str, model: str | bytes, threads: int, options: Mapping[str, Any]) -> Any:
     """A session; `engine` is the name of a module with onnxruntime's interface."""
     module = __import__(engine)
     chosen = module.SessionOptions()
@@ -118,7 +128,13 @@ def _turns(names, rounds) -> Iterator[list]:
         yield names[shift:] + names[:shift]
 
 
-def measure_in_turns(calls, rounds, report=lambda done: None, pause=0.0, most_seconds=float("inf")):
+def measure_in_turns(
+    calls: Mapping[str, Callable[[], Any]],
+    rounds: int,
+    report: Callable[[int], None] = lambda done: None,
+    pause: float = 0.0,
+    most_seconds: float = float("inf"),
+) -> dict[str, list[float]]:
     """The seconds of a call in each round, for each of these named functions. They take turns, each round in another order.
 
     Ends after `most_seconds`, but not before LEAST_ROUNDS.
@@ -135,7 +151,7 @@ def measure_in_turns(calls, rounds, report=lambda done: None, pause=0.0, most_se
     return seconds
 
 
-def seconds_per_call(call, at_least=0.02):
+def seconds_per_call(call: Callable[[], Any], at_least: float = 0.02) -> float:
     """The time of one call, averaged over calls that take this many seconds together.
 
     The first call finds the caches full of another engine's data.
@@ -149,7 +165,7 @@ def seconds_per_call(call, at_least=0.02):
     return elapsed / calls
 
 
-def warm_up(call, seconds=SETTLING):
+def warm_up(call: Callable[[], Any], seconds: float = SETTLING) -> None:
     """Calls for at least this many seconds: an engine may compile better code in the background."""
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
@@ -161,7 +177,7 @@ def _summary(seconds):
     return {"median": median(seconds), "low": float(low), "high": float(high), "all": seconds}
 
 
-def disagreement(got, reference):
+def disagreement(got: Sequence[Any], reference: Sequence[Any]) -> float:
     """The largest |got - reference| / (1 + |reference|) of all outputs; infinite for other shapes, types that are no numbers and differ."""
     return max((_difference(g, r) for g, r in zip(got, reference, strict=True)), default=0.0)
 
@@ -218,7 +234,7 @@ def _measure_here(engine, model, feeds, threads, options):
 
 
 @contextlib.contextmanager
-def peak_memory():
+def peak_memory() -> Iterator[dict[str, int | None]]:
     """Gives a dict, whose "bytes" are, after the block, what the block added to this process's resident memory at most.
 
     None where the system does not tell: it takes Linux, and may not be allowed in a container.
@@ -241,8 +257,8 @@ def _status_kib(key):
     raise OSError(f"/proc/self/status has no {key}")
 
 
-def describe_machine():
-    """{"processor", "cores", "date"}"""
+def describe_machine() -> dict[str, Any]:
+    """{"processor": its name, "cores": as in `core_count`, "date": the local time}"""
     processor = platform.machine()
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
@@ -252,7 +268,7 @@ def describe_machine():
     return {"processor": processor, "cores": core_count(), "date": time.strftime("%Y-%m-%d %H:%M")}
 
 
-def core_count():
+def core_count() -> int:
     """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

@@ -70,6 +70,50 @@ def test_a_model_that_onnxruntime_refuses_is_measured_alone(bench):
     assert code == 0 and "onnxruntime does not run it: " in out and "NOT_IMPLEMENTED" in out, out + err
 
 
+def test_an_engine_that_fails_in_its_own_process_only_has_an_error(bench, monkeypatch):
+    real = benchmarking._in_own_process
+
+    def refused(engine, *rest):
+        if engine == "onnxruntime":
+            raise RuntimeError("onnxruntime failed in a process of its own: out of memory")
+        return real(engine, *rest)
+
+    monkeypatch.setattr(benchmarking, "_in_own_process", refused)
+    code, out, err = bench(SUM, *QUICK)
+    assert code == 0 and "onnxruntime does not run it: RuntimeError: onnxruntime failed in a process of its own: out of memory" in out, err
+    code, out, _ = bench(SUM, *QUICK, "--json")
+    ours, theirs = json.loads(out)["rows"]
+    assert ours["ratio"] == 1 and set(theirs) == {"engine", "threads", "error"}
+
+
+def test_the_note_tells_how_many_rounds_there_were(bench, monkeypatch):
+    monkeypatch.setattr(benchmarking, "MOST_SECONDS", 0.0)
+    code, out, err = bench(SUM, "--rounds", "11", "--cold", "1", "--threads", "1", "--only")
+    assert code == 0 and "warm: of 3 rounds, the engines in turn" in out, err
+
+
+class Better:
+    """An engine whose outputs are wrong as soon as it has better code."""
+
+    run_count = 0
+
+    def run(self, names, feeds):
+        Better.run_count += 1
+        return [np.float32([1 if Better.run_count == 1 else 2])]
+
+
+def test_the_outputs_compared_are_those_of_the_code_that_is_timed(monkeypatch):
+    class Reference:
+        def run(self, names, feeds):
+            return [np.float32([1])]
+
+    monkeypatch.setattr(benchmarking, "make_session", lambda engine, *rest: {"reference": Reference, "better": Better}[engine]())
+    monkeypatch.setattr(benchmarking, "_in_own_process", lambda *rest: {"load": 1.0, "first_run": 1.0, "peak_bytes": None})
+    monkeypatch.setattr(benchmarking, "warm_up", lambda call: call())
+    found = benchmarking.benchmark(b"", {}, ["reference", "better"], rounds=1, cold_rounds=1)
+    assert [row["difference"] for row in found["rows"]] == [0.0, 0.5]
+
+
 @pytest.mark.parametrize(
     "arguments, code, said",
     [

@@ -89,6 +89,26 @@ def test_a_worker_without_rows_adds_nothing():
     assert loss == 0 and vector.dtype == np.float32 and vector.size == 8 * 16 + 16 + 16 * 3 and not vector.any()
 
 
+def test_a_worker_with_ignored_labels_only_adds_nothing():
+    """The mean over no labels is NaN, which no factor makes zero."""
+    settings = {**SETTINGS, "loss": train.CrossEntropy(ignore_index=2)}
+    batch = {"x": DATA["x"][:8], "labels": np.array([0, 1, 0, 2, 2, 2, 2, 2])}
+    one = train.Trainer(model(), **settings)
+    wanted = [one.step(batch) for _ in range(3)]
+    reduce, found, trainers = InThreads(2), [[], []], [train.Trainer(model(), **settings) for _ in range(2)]
+    assert trainers[0].shares(training._parts(batch, 2)) == [1.0, 0.0] and np.isnan(trainers[0].gradients(training._parts(batch, 2)[1]).loss)
+
+    def work(rank):
+        found[rank] = [training._step(trainers[rank], reduce, step, rank, batch, 2) for step in range(3)]
+
+    threads = [threading.Thread(target=work, args=(rank,)) for rank in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    np.testing.assert_allclose(found, [wanted, wanted], rtol=1e-4)
+
+
 def test_our_error_inside_of_rays():
     inner = rondel.CallerError("no such input")
     outer = RuntimeError("a task failed")

@@ -155,14 +155,14 @@ def _parts(batch, count):
 
 
 def _scaled(trainer, part, shares, rank):
-    """The loss of a part times its share, and its gradients and running statistics as one vector, times their shares. A part without
-    rows is zero."""
+    """The loss of a part times its share, and its gradients and running statistics as one vector, times their shares. Where the share is
+    0, so is what it scales: the loss of a part with ignored labels only is NaN."""
     arrays = _arrays(trainer)
     if not size_of(part):
         return 0.0, np.zeros(sum(x.size for x in arrays), np.result_type(*arrays))
     found = trainer.gradients(part, part=rank)
-    scaled = [share * x.ravel() for share, values in zip(shares, found[1:]) for x in values.values()]
-    return shares[0] * found.loss, np.concatenate(scaled)
+    scaled = [share * x.ravel() if share else np.zeros(x.size, x.dtype) for share, values in zip(shares, found[1:]) for x in values.values()]
+    return shares[0] * found.loss if shares[0] else 0.0, np.concatenate(scaled)
 
 
 def _arrays(trainer):

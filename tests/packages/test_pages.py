@@ -7,6 +7,7 @@ import onnx
 import onnx.parser
 import pytest
 
+from rondel import profiling
 from rondel_cli.main import main
 
 webdriver = pytest.importorskip("selenium.webdriver")
@@ -226,3 +227,14 @@ def test_the_timeline_zooms(browser, profile):
 
 def test_the_profile_is_dark_and_light(browser, profile):
     assert_dark_and_light(opened(browser, profile))
+
+
+def test_a_profile_of_200000_spans_can_be_opened(browser, folder):
+    """Browsers limit the arguments of a call."""
+    tracks = [{"ph": "M", "name": "thread_name", "tid": 1, "args": {"name": "thread 1"}}]
+    spans = [{"ph": "X", "cat": "trip", "name": "trip", "ts": 2 * k, "dur": 1, "tid": 1, "args": {}} for k in range(200_000)]
+    memory = [{"ph": "C", "name": "memory", "ts": 2 * k, "args": {"bytes": 1024 * (k % 9)}} for k in range(200_000)]
+    (folder / "long.html").write_text(profiling.profile_html([*tracks, *spans, *memory], "long"))
+    opened(browser, folder / "long.html")
+    assert "At most 8.0 KiB" in browser.find_element(By.CSS_SELECTOR, "main").text
+    assert 100 < len(browser.find_elements(By.CSS_SELECTOR, "#timeline rect")) < 5000

@@ -10,7 +10,12 @@ function svg(tag, attributes = {}, ...children) {
 function filled(element, { on = {}, ...attributes }, children) {
   for (const [name, value] of Object.entries(attributes)) if (value !== undefined) element.setAttribute(name, value);
   for (const [name, act] of Object.entries(on)) element.addEventListener(name, act);
-  element.append(...children.filter(c => c !== undefined));
+  return appended(element, children);
+}
+function emptied(element) { element.replaceChildren(); return element; }
+/** Appends children that are not undefined, one by one: a call with all of them may have more arguments than the browser allows. */
+function appended(element, children) {
+  for (const child of children) if (child !== undefined) element.append(child);
   return element;
 }
 
@@ -30,6 +35,9 @@ function parts(source, otherwise) {
   const found = /^node '(.*)' \((\w+)\)$/s.exec(source);
   return found ? [found[2], found[1]] : [otherwise, source];
 }
+
+/** The greatest of what `of` gives for each item, and of `least`. Math.max(...all) fails with more arguments than the browser allows. */
+function greatest(items, of, least) { return items.reduce((most, item) => Math.max(most, of(item)), least); }
 
 function short(text, most) { return text.length > most ? text.slice(0, most - 1) + "…" : text; }
 

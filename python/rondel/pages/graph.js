@@ -44,13 +44,13 @@ function nodeItem(node) {
   const item = { kind: "node", node, outs: node.outputs.map(([v]) => v).filter(v => v >= 0) };
   item.lines = [short(node.name, 34), ...constantsOf(node)];
   const labels = item.outs.reduce((sum, v) => sum + wide(short(values[v].type, 26)), 0);
-  item.w = Math.max(wide(node.title) * 1.08 + (node.regions.length ? 20 : 0), ...item.lines.map(wide), Math.min(labels, 600));
+  item.w = greatest(item.lines, wide, Math.max(wide(node.title) * 1.08 + (node.regions.length ? 20 : 0), Math.min(labels, 600)));
   item.h = HEAD + LINE * item.lines.length;
   if (!node.open) return item;
   item.regions = node.regions.map(layout);
   item.lines = [[short(node.name, 60), summary(node)].filter(Boolean).join(" · ")];
   item.w = Math.max(item.w, wide(item.lines[0]), item.regions.reduce((sum, r) => sum + r.w + GAP, GAP));
-  item.h = INSIDE + Math.max(...item.regions.map(r => r.h)) + LAYER_GAP / 2;
+  item.h = INSIDE + greatest(item.regions, r => r.h, 0) + LAYER_GAP / 2;
   return item;
 }
 
@@ -101,7 +101,7 @@ function setLayers(items, edges) {
   for (const item of items) item.layer = 0;
   for (const e of edges) (e.to.reads ??= []).push(e);
   for (const item of items) for (const e of item.reads ?? []) item.layer = Math.max(item.layer, e.from.layer + 1);
-  const last = Math.max(0, ...items.map(i => i.layer));
+  const last = greatest(items, i => i.layer, 0);
   for (const item of items) if (item.kind === "result") item.layer = Math.max(last, 1);
   const readers = new Map();
   for (const e of edges) readers.set(e.from, Math.min(readers.get(e.from) ?? Infinity, e.to.layer));
@@ -162,7 +162,7 @@ function place(layers) {
   }
   let y = 0, left = Infinity, right = -Infinity;
   for (const layer of layers) {
-    const high = Math.max(0, ...layer.map(i => i.h));
+    const high = greatest(layer, i => i.h, 0);
     for (const item of layer) { item.y = y; item.layerHigh = high; left = Math.min(left, item.x); right = Math.max(right, item.x + item.w); }
     y += high + LAYER_GAP;
   }
@@ -185,7 +185,7 @@ function spread(layer, neighbours) {
       const last = blocks.pop(), into = blocks.at(-1);
       into.sum += last.sum;
       into.weight += last.weight;
-      into.items.push(...last.items);
+      for (const item of last.items) into.items.push(item);
     }
   }
   for (const block of blocks) for (const item of block.items) item.x = mean(block) + item.offset;

@@ -1,7 +1,7 @@
 // The dearest nodes, a timeline, how loops and ifs ran, and memory.
 const [KIND, NAME, BEGIN, LONG, TRACK, LANE, ARGS] = [0, 1, 2, 3, 4, 5, 6];
 const ROW = 18, LEFT = 150, TOP = 20;
-const spans = data.spans, end = Math.max(1, ...spans.map(s => s[BEGIN] + s[LONG]));
+const spans = data.spans, end = greatest(spans, s => s[BEGIN] + s[LONG], 1);
 
 function time(us) {
   if (us >= 1e6) return `${(us / 1e6).toPrecision(3)} s`;
@@ -23,7 +23,7 @@ function cell(text) { return html("td", { class: "number" }, text); }
 function dearest() {
   const all = data.dearest.reduce((sum, [, own]) => sum + own, 0) || 1;
   const body = html("tbody");
-  const fill = count => body.replaceChildren(...data.dearest.slice(0, count).map(([name, own, whole, times, tiers]) => {
+  const fill = count => appended(emptied(body), data.dearest.slice(0, count).map(([name, own, whole, times, tiers]) => {
     const row = html("tr", { tabindex: 0, on: pressed(() => choose(name)) }, html("td", {}, name),
       html("td", {}, html("span", { class: "share", style: `width:${(100 * own / all).toFixed(1)}px` })), cell(`${(100 * own / all).toFixed(1)} %`),
       cell(time(own * 1e6)), cell(time(whole * 1e6)), cell(String(times)), html("td", {}, tiers));
@@ -62,13 +62,13 @@ function draw() {
   const right = LEFT + width(), made = [];
   for (const track of tracks) {
     made.push(svg("text", { x: 4, y: track.top + 13 }, short(data.tracks[track.id] ?? `thread ${track.id}`, 22)));
-    track.lanes.forEach((lane, depth) => made.push(...bars(lane, track.top + depth * ROW, right)));
+    track.lanes.forEach((lane, depth) => { for (const bar of bars(lane, track.top + depth * ROW, right)) made.push(bar); });
   }
   for (let k = 0; k <= 5; ++k) {
     const x = LEFT + k * width() / 5, us = (x - LEFT - at.x) / (width() * at.scale) * end;
     made.push(svg("text", { x: Math.min(x, right - 50), y: 12, class: "faint" }, time(us)));
   }
-  inside.replaceChildren(...made);
+  appended(emptied(inside), made);
 }
 
 /** The bars of a lane that are in sight; those that would be in the same pixel are left out. */
@@ -115,7 +115,7 @@ function how() {
 }
 
 function memory() {
-  const most = Math.max(1, ...data.memory.map(m => m[1])), tall = 110;
+  const most = greatest(data.memory, m => m[1], 1), tall = 110;
   let line = `M${LEFT},${tall}`, last = tall;
   const wide = 1000;
   for (const [us, n] of data.memory) {

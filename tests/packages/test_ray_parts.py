@@ -2,12 +2,13 @@
 
 import asyncio
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import requests
 
-pytest.importorskip("ray")
+ray = pytest.importorskip("ray")
 
 import uvicorn  # noqa: E402
 from ray_cluster import rounds  # noqa: E402
@@ -15,9 +16,10 @@ from test_ray_train import DATA, SETTINGS, losses_of_one_process, model  # noqa:
 
 import rondel  # noqa: E402
 from rondel import train  # noqa: E402
-from rondel.ray import reducing, training  # noqa: E402
+from rondel.ray import cluster as cluster_of  # noqa: E402
+from rondel.ray import reducing, sweep, training  # noqa: E402
 from rondel.ray.cluster import cause_of, model_bytes  # noqa: E402
-from rondel.ray.serving import service_application  # noqa: E402
+from rondel.ray.serving import application, service_application  # noqa: E402
 from rondel.train.batches import Batches  # noqa: E402
 
 
@@ -118,6 +120,36 @@ def test_our_error_inside_of_rays():
     assert cause_of(other) is other
 
 
+@pytest.fixture
+def joined(monkeypatch):
+    """connect, in a process without Ray: the cluster that it joins is at HOST:1. Returns the addresses that Ray was given."""
+    asked, state = [], SimpleNamespace(gcs_address=None)
+
+    def init(address, **settings):
+        asked.append(address)
+        state.gcs_address = "HOST:1"
+
+    monkeypatch.setattr(cluster_of, "_joined", (None, None))
+    monkeypatch.setattr(ray, "is_initialized", lambda: state.gcs_address is not None)
+    monkeypatch.setattr(ray, "init", init)
+    monkeypatch.setattr(ray, "get_runtime_context", lambda: state)
+    return asked, state
+
+
+def test_a_process_in_a_cluster_joins_no_other_one(joined):
+    asked, state = joined
+    for address in ("auto", "auto", "HOST:1", None):
+        cluster_of.connect(address)
+    assert asked == ["auto"]
+    for act in (cluster_of.connect, lambda address: sweep(None, on=address), lambda address: training.fit(model(), DATA, storage="runs", on=address, **SETTINGS)):
+        with pytest.raises(rondel.CallerError, match="is in the Ray cluster at 'HOST:1' already, so it cannot join 'ray://OTHER:10001'"):
+            act("ray://OTHER:10001")
+    state.gcs_address = "OTHER:1"  # the program left that cluster, and joined another one by itself
+    with pytest.raises(rondel.CallerError, match="at 'OTHER:1' already, so it cannot join 'auto'"):
+        cluster_of.connect("auto")
+    cluster_of.connect()
+
+
 def test_a_model_with_external_data_travels_as_one(tmp_path):
     import onnx
 
@@ -131,9 +163,14 @@ def test_a_model_with_external_data_travels_as_one(tmp_path):
         model_bytes(tmp_path / "none.onnx")
 
 
+@pytest.fixture(params=[None, "secret"])
+def token(request):
+    return request.param
+
+
 @pytest.fixture
-def url():
-    app = service_application({"net": rounds(3)}, None, None)
+def url(token):
+    app = service_application({"net": rounds(3)}, token=token)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -144,12 +181,20 @@ def url():
     thread.join(30)
 
 
-def test_routes(url):
+def test_routes(url, token):
+    headers = None if token is None else {"Authorization": f"Bearer {token}"}
+    if token is not None:
+        assert [requests.get(url + "/models/net", headers=h).status_code for h in (None, {"Authorization": "Bearer another"})] == [401, 401]
     assert requests.get(url + "/health/ready").status_code == 200
-    assert requests.get(url + "/models/net").json()["inputs"] == [{"name": "x", "datatype": "FP32", "shape": [-1, 64]}]
+    assert requests.get(url + "/models/net", headers=headers).json()["inputs"] == [{"name": "x", "datatype": "FP32", "shape": [-1, 64]}]
     x = np.random.default_rng(0).normal(size=(2, 64)).astype(np.float32)
     asked = {"id": "7", "inputs": [{"name": "x", "datatype": "FP32", "shape": [2, 64], "data": x.ravel().tolist()}]}
-    answer = requests.post(url + "/models/net/infer", json=asked).json()
+    answer = requests.post(url + "/models/net/infer", json=asked, headers=headers).json()
     (y,) = answer["outputs"]
     assert answer["id"] == "7" and (y["name"], y["datatype"], y["shape"]) == ("y", "FP32", [2, 64])
     np.testing.assert_allclose(np.reshape(y["data"], [2, 64]), rondel.InferenceSession(rounds(3)).run(None, {"x": x})[0], rtol=1e-6)
+
+
+def test_an_empty_token_is_refused_at_once():
+    with pytest.raises(rondel.CallerError, match="the token is empty"):
+        application({"net": rounds(3)}, token="")

@@ -10,20 +10,35 @@ import ray
 from ..errors import CallerError, Error
 from ..models import Model, model_source
 
+_joined: tuple[str | None, str | None] = None, None  #: the latest address that `connect` was given, and the cluster that was there
+
 
 def connect(address: str | None = None) -> None:
-    """Joins a cluster, unless this process is in one already.
+    """Joins a cluster.
 
     address: "ray://HOST:PORT" (Ray Client), "HOST:PORT" or "auto" from one of the nodes, "local" for a cluster of this machine
-        alone; None: RAY_ADDRESS, or a cluster of this machine. Raises CallerError if none answers.
+        alone; None: the cluster that this process is in, else RAY_ADDRESS, or a cluster of this machine.
+
+    Raises CallerError if none answers, or for the address of another cluster than the one that this process is in.
     """
+    global _joined
     if ray.is_initialized():
+        if address is not None and address not in (here := _addresses()):
+            raise CallerError(f"this process is in the Ray cluster at {here[0]!r} already, so it cannot join {address!r}; leave the address out, or call ray.shutdown() first")
         return
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)
     except (ConnectionError, TimeoutError, ValueError, RuntimeError, OSError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise CallerError(f"no Ray cluster at {address or 'RAY_ADDRESS'!r}: {reason}; `ray start --head` starts one") from error
+    _joined = address, ray.get_runtime_context().gcs_address
+
+
+def _addresses():
+    """The addresses of the cluster that this process is in: its own, and the one by which `connect` joined it."""
+    own = ray.get_runtime_context().gcs_address
+    given, joined = _joined
+    return [own, given] if joined == own else [own]
 
 
 def model_bytes(model: Model) -> bytes:

@@ -20,6 +20,7 @@ def application(
     replicas: int | tuple[int, int] = (1, 4),
     cpus: float = 1,
     requests: int = 16,
+    token: str | None = None,
     routes: Callable[[Service], Any] | None = None,
     **deployment: Any,
 ) -> Any:
@@ -29,20 +30,23 @@ def application(
         read by each replica, so it must be on storage that all nodes share.
     settings: batches, limits and sequences, as of rondel.serve; a sequence's states are in one replica, so sequences need replicas=1.
     replicas: their number, or the least and the most, between which Ray Serve scales with the load. cpus: the processors of each.
-    requests: how many requests a replica works on at once.
+    requests: how many requests a replica works on at once. token: what requests must bring, "Authorization: Bearer TOKEN"; None: nothing.
     routes: makes the ASGI application of a replica from its rondel.serve.Service; None: rondel.serve.application.
     deployment: further arguments of ray.serve.deployment.
 
-    The models are loaded here once, so that their errors are raised at once. Needs the extras `ray` and `serve` of the package.
+    The models are loaded here once, so that their errors are raised at once. To load or unload a model over HTTP changes one replica
+    only. Raises CallerError for an empty token. Needs the extras `ray` and `serve` of the package.
     """
     from ray import serve
 
+    from ..serve import Service
     from ..session import InferenceSession
 
     sources = {name: _absolute(model_source(model)) for name, model in _named(models).items()}
+    Service({}, settings, token=token)  # its errors
 
     def build():  # Ray Serve tells a builder from an application by its being a plain function
-        return service_application(sources, settings, routes)
+        return service_application(sources, settings, token, routes)
 
     for source in sources.values():
         InferenceSession(source)
@@ -51,11 +55,13 @@ def application(
     return serve.deployment(serve.ingress(build)(), **deployed).bind()
 
 
-def service_application(sources: Mapping[str, Any], settings: ModelSettings | None, routes: Callable[[Service], Any] | None) -> Any:
+def service_application(
+    sources: Mapping[str, Any], settings: ModelSettings | None = None, token: str | None = None, routes: Callable[[Service], Any] | None = None
+) -> Any:
     """The ASGI application of a replica, made in the replica; the models are loaded when its lifespan begins."""
     from .. import serve
 
-    return (routes or serve.application)(serve.Service(sources, settings))
+    return (routes or serve.application)(serve.Service(sources, settings, token=token))
 
 
 def _named(models):

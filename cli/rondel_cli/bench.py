@@ -13,7 +13,7 @@ from rondel.progress import Progress
 from rondel.texts import render
 
 from .feeds import add_input_option, extents_option, filled_feeds
-from .run import at_least_one, count
+from .numbers import at_least_one, count
 from .table import add_model_options, coloured, session_options
 
 

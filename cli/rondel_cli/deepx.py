@@ -15,7 +15,7 @@ from .deepx_loads import Recorded
 from .deepx_prompt import Prompt
 from .exit_codes import UsageError
 from .files import write_all
-from .run import count, seconds
+from .numbers import count, seconds
 
 
 def add_to(commands):

@@ -10,11 +10,12 @@ import numpy as np
 import rondel
 import rondel.mdf
 from rondel import sweeps
+from rondel.sweeps.tables import csv_table
 from rondel.texts import render
 
 from .exit_codes import UsageError
 from .files import write_all
-from .run import count
+from .numbers import at_least_one, count
 
 _MOST_CURVES = 40
 _OTHER_SCALE = 20  #: from this factor on, curves have an axis of their own
@@ -53,7 +54,7 @@ def add_to(commands):
     parser.add_argument("--on", metavar="ADDRESS", help="run a sweep on a Ray cluster: ray://HOST:PORT, HOST:PORT, auto, or local (needs the extra rondel[ray])")
     parser.add_argument("--product", action="store_true", help="sweep all combinations of the values given, the last one fastest, instead of side by side")
     parser.add_argument("--series", action="store_true", help="in the table of a sweep, a row for each point and time")
-    parser.add_argument("--batch", type=_some, metavar="POINTS", help="points in a native run of such a sweep")
+    parser.add_argument("--batch", type=at_least_one, metavar="POINTS", help="points in a native run of such a sweep")
     parser.set_defaults(act=act)
 
 
@@ -139,13 +140,6 @@ def _lists(given):
     return {name: x.take(np.arange(len(x))) if isinstance(x, sweeps.Over) else x for name, x in given}
 
 
-def _some(text):
-    number = count(text)
-    if not number:
-        raise argparse.ArgumentTypeError("expected 1 or more")
-    return number
-
-
 def _number(text):
     try:
         value = float(text)
@@ -174,7 +168,7 @@ def _assignment(text):
 
 def _span(start, stop, points):
     try:
-        return sweeps.span(_number(start), _number(stop), _some(points))
+        return sweeps.span(_number(start), _number(stop), at_least_one(points))
     except rondel.CallerError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
@@ -189,11 +183,8 @@ def _few(row):
 
 
 def _write_csv(results, file):
-    columns = dict(results.columns())
-    quoted = ['"' + name.replace('"', '""') + '"' if "," in name or '"' in name else name for name in ("time", *columns)]
-    file.write((",".join(quoted) + "\n").encode())
-    for row in zip(results["time"], *columns.values()):
-        file.write((",".join(repr(x.item()) for x in row) + "\n").encode())
+    with csv_table(file) as write:
+        write({"time": results["time"], **dict(results.columns())})
 
 
 def _pyplot():

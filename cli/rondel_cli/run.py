@@ -19,6 +19,7 @@ from rondel.texts import render
 from .exit_codes import UsageError
 from .feeds import add_input_option, read_feeds
 from .files import write_all
+from .numbers import at_least_one, count, seconds
 from .table import add_model_options, session_options
 
 
@@ -53,29 +54,6 @@ def add_to(commands):
     parser.add_argument("--threads", type=count, metavar="N", help="threads of one op (as many as there are cores)")
     parser.add_argument("--interpret", action="store_true", help="use the interpreter only (as RONDEL_JIT=0)")
     parser.set_defaults(act=act)
-
-
-def count(text):
-    """The value of an option that takes an integer of 0 or more."""
-    if not text.isdigit() or int(text) >= 2**63:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of 0 or more, below 2**63")
-    return int(text)
-
-
-def at_least_one(text):
-    """The value of an option that takes an integer of 1 or more."""
-    if not text.isdigit() or not 1 <= int(text) < 2**31:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of 1 or more")
-    return int(text)
-
-
-def seconds(text):
-    try:
-        if float(text) >= 0:
-            return float(text)
-    except ValueError:
-        pass
-    raise argparse.ArgumentTypeError(f"'{text}' is not a time in seconds, 0 or more")
 
 
 def act(options):

@@ -239,3 +239,10 @@ def _elements(dtype, data) -> np.ndarray:
     if dtype in _BYTE_STORAGE:
         return data.view(_BYTE_STORAGE[dtype]).astype(numpy_dtype(dtype))
     return data.view(numpy_dtype(dtype))
+
+
+def flat_columns(name: str, array: np.ndarray) -> dict[str, np.ndarray]:
+    """An array [rows, ...] as columns of a table: one for each element of a row, named "name[0, 1]"."""
+    if array.ndim == 1:
+        return {name: array}
+    return {f"{name}[{', '.join(map(str, k))}]": array[(slice(None), *k)] for k in np.ndindex(array.shape[1:])}

@@ -120,6 +120,39 @@ def test_an_error_in_the_middle_leaves_no_table(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_the_suffix_of_a_table_says_what_it_is(tmp_path):
+    sweeps.run(Job(), tmp_path / "t.csv", progress=False)
+    sweeps.run(Job(), tmp_path / "u.CSV", progress=False)
+    assert (tmp_path / "u.CSV").read_text() == (tmp_path / "t.csv").read_text() and len((tmp_path / "t.csv").read_text().splitlines()) == 6
+    for name in ("t.txt", "t.pq", "v1.0"):
+        with pytest.raises(rondel.CallerError, match=f"the table is '.*{name}'; expected a name that ends in .csv or .parquet, or has no suffix"):
+            sweeps.run(Job(), tmp_path / name, progress=False)
+        assert not (tmp_path / name).exists()
+
+
+NAMED = """named (float point, float k) => (float k1, float y) { k1 = Add (point, k) y = Mul (k1, k1) }"""
+
+
+def test_swept_values_and_outputs_of_one_name_keep_their_columns(tmp_path):
+    proto = models.model(NAMED)
+    job = sweeps.OnnxSweep(proto, {"point": sweeps.over([5.0, 6.0, 7.0]), "k": 1.0})
+    table = job.part(0, 3)
+    assert list(table) == ["point", "point swept", "k1", "y"] and table["point"].tolist() == [0, 1, 2] and table["point swept"].tolist() == [5, 6, 7]
+    assert sweeps.run(job, tmp_path / "t.csv", batch=2, progress=False).points == 3
+
+    proto.graph.input[0].name = proto.graph.node[0].input[0] = "x"
+    proto.graph.output[0].name = proto.graph.node[0].output[0] = proto.graph.node[1].input[0] = proto.graph.node[1].input[1] = "point"
+    job = sweeps.OnnxSweep(proto, {"x": sweeps.over([5.0, 6.0, 7.0]), "k": 1.0})
+    assert {n: x.tolist() for n, x in job.part(1, 2).items()} == {"point": [1, 2], "x": [6, 7], "point recorded": [7, 8], "y": [49, 64]}
+    assert sweeps.run(job, batch=2, progress=False).points == 3
+
+
+def test_a_swept_initializer_that_is_an_output_has_two_columns():
+    proto = models.model("same (float x) => (float k) <float k = {2}> { y = Add (x, k) }")
+    table = sweeps.OnnxSweep(proto, {"k": sweeps.over([5.0, 6.0]), "x": 0.0}).part(0, 2)
+    assert list(table) == ["point", "k", "k recorded"] and table["k"].tolist() == table["k recorded"].tolist() == [5, 6]
+
+
 def test_tables_in_parquet(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     for name in ("t.parquet", "folder"):
@@ -191,8 +224,9 @@ def test_from_the_shell(run):
     "arguments, code, message",
     [
         (["--table", "t.csv"], 2, "are for sweeps: --set NODE.PARAMETER=START:STOP:COUNT"),
-        (["--set", "sine_node.period=0:1:x"], 2, "'x' is not a number of 0 or more"),
-        (["--set", "sine_node.period=0:1:0"], 2, "expected 1 or more"),
+        (["--set", "sine_node.period=0:1:x"], 2, "'x' is not a number of 1 or more"),
+        (["--set", "sine_node.period=0:1:0"], 2, "'0' is not a number of 1 or more"),
+        (["--set", "sine_node.period=0.1:1:3", "--table", "t.txt"], 1, "the table is 't.txt'; expected a name that ends in .csv or .parquet, or has no suffix"),
         (["--product"], 2, "--product is for a sweep"),
         (["--set", "sine_node.period=0.1:1:3", "--table", "t.csv", "--plot", "p.png"], 2, "--plot is for one run"),
         (["--set", "sine_node.perio=0.1:1:3", "--table", "t.csv"], 1, "perio"),

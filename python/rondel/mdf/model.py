@@ -130,13 +130,8 @@ class Results(Mapping[str, np.ndarray]):
     def columns(self) -> Iterator[tuple[str, np.ndarray]]:
         """Pairs of a name and an array [time], one pair for each element of the rows of each array except "time"."""
         for name, array in self.items():
-            if name == "time":
-                continue
-            if array.ndim == 1:
-                yield name, array
-                continue
-            for index in np.ndindex(array.shape[1:]):
-                yield f"{name}[{', '.join(map(str, index))}]", array[(slice(None), *index)]
+            if name != "time":
+                yield from arrays.flat_columns(name, array).items()
 
 
 class Model:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
+
+from ..arrays import flat_columns
 
 Columns = dict[str, np.ndarray]
 """Columns by name, all of one length, each with one axis."""
 
 
-def flat(name: str, array: np.ndarray) -> Columns:
-    """An array [rows, ...] as one column for each element of a row, named "name[0, 1]"."""
-    if array.ndim == 1:
-        return {name: array}
-    return {f"{name}[{', '.join(map(str, k))}]": array[(slice(None), *k)] for k in np.ndindex(array.shape[1:])}
+def add(columns: Columns, name: str, array: np.ndarray, kind: str) -> None:
+    """Adds an array [rows, ...] to columns, one for each element of a row. Where a column has such a name already, it is "name kind"."""
+    made = flat_columns(name, array)
+    while not columns.keys().isdisjoint(made):
+        name = f"{name} {kind}"
+        made = flat_columns(name, array)
+    columns |= made
 
 
 class Summary:
@@ -29,6 +33,7 @@ class Summary:
         self._found: dict[str, tuple[float, float, float, int]] = {}
 
     def add(self, columns: Mapping[str, np.ndarray], points: int) -> None:
+        """Counts rows of so many further points."""
         self.points += points
         self.rows += len(next(iter(columns.values())))
         for name, x in columns.items():
@@ -38,7 +43,7 @@ class Summary:
                 low, total, high, count = self._found.get(name, (np.inf, 0.0, -np.inf, 0))
                 self._found[name] = min(low, x.min()), total + x.sum(), max(high, x.max()), count + x.size
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[tuple[str, float, float, float]]:
         """(name, least, mean, greatest) of each column."""
         return ((name, float(low), float(total / count), float(high)) for name, (low, total, high, count) in self._found.items())
 

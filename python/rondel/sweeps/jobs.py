@@ -12,7 +12,7 @@ from .. import mdf
 from ..casting import fitting
 from ..errors import CallerError
 from ..session import InferenceSession, requested_names
-from .columns import Columns, flat
+from .columns import Columns, add
 from .points import Over, Points
 from .scanning import scanned
 
@@ -62,19 +62,20 @@ class MdfSweep:
         return int(np.clip(2**20 // (self._settings["steps"] + 1), 1, 4096))
 
     def part(self, first: int, count: int) -> Columns:
-        """The rows of `count` points from `first` on: the columns "point", the swept values, "time" in a series, and what is recorded."""
+        """The rows of `count` points from `first` on: the columns "point", the swept values, "time" in a series, and what is recorded,
+        with " recorded" after a name that a column has already."""
         values, results = self._run(first, count)
         times = len(results["time"]) if self._series else 1
         columns = {"point": np.repeat(np.arange(first, first + count), times)}
         for (kind, name), x in values.items():
             both = ("set", name) in values and ("initial", name) in values
-            columns |= flat(f"{kind} {name}" if both else name, np.repeat(x, times, axis=0))
+            add(columns, f"{kind} {name}" if both else name, np.repeat(x, times, axis=0), "swept")
         if self._series:
             columns["time"] = np.tile(results["time"], count)
         for name, x in results.items():
             if name != "time":
                 rows = np.swapaxes(x, 0, 1).reshape(-1, *x.shape[2:]) if self._series else x[-1]
-                columns |= flat(f"{name} recorded" if name in columns else name, rows)
+                add(columns, name, rows, "recorded")
         return columns
 
     def _run(self, first, count, **more):
@@ -121,19 +122,22 @@ class OnnxSweep:
     batch = 4096
 
     def part(self, first: int, count: int) -> Columns:
-        """The rows of `count` points from `first` on: the columns "point", the swept values, and the outputs."""
+        """The rows of `count` points from `first` on: the columns "point", the swept values, with " swept" after the name "point", and the
+        outputs, with " recorded" after a name that a column has already."""
         if self._made is None:
             self._made = InferenceSession(self._model)
         values = self.points.take(first, count)
         types = {p.name: p.type for p in self._made.get_inputs()}
         feeds = {f"each {name}": fitting(x, types[f"each {name}"]) for name, x in values.items()}
         feeds |= {name: fitting(x, types[name]) for name, x in self._fixed.items()}
-        found = self._made.run([f"each {name}" for name in self._outputs], feeds)
+        found = self._made.run([f"all {name}" for name in self._outputs], feeds)
         columns = {"point": np.arange(first, first + count)}
-        for name, x in {**values, **dict(zip(self._outputs, found))}.items():
+        for name, x in values.items():
+            add(columns, name, x, "swept")
+        for name, x in zip(self._outputs, found):
             if not isinstance(x, np.ndarray) or x.dtype.kind not in "biuf":
                 raise CallerError(f"sweep: output '{name}' is no tensor of numbers; name the outputs for the table")
-            columns |= flat(name, x)
+            add(columns, name, x, "recorded")
         return columns
 
     def __getstate__(self):

@@ -1,17 +1,23 @@
 """A model as the body of a Scan over the points of a sweep."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 from ..errors import CallerError
-from ..models import model_source
+from ..models import Model, model_source
 from ..session import InferenceSession
 from ..train import checks
 from ..train.model import Names
 
 
-def scanned(model, swept, given, outputs):
+def scanned(model: Model, swept: Sequence[str], given: Sequence[str], outputs: Sequence[str]) -> tuple[str, bytes, list[str]]:
     """(the graph's name, a model's bytes, the names of its outputs) of a model that runs `model` for each point.
 
-    The inputs and initializers `swept` become scanned inputs "each NAME", and the outputs become "each NAME", both with one more axis in
+    The inputs and initializers `swept` become scanned inputs "each NAME", and the outputs become "all NAME", both with one more axis in
     front. Those of `given` are inputs as they are. outputs: those that are kept; []: all.
+
+    Raises CallerError for names that the model does not have, inputs without a value, and a model that has such names itself.
     """
     proto = _loaded(model)
     graph = proto.graph
@@ -28,7 +34,7 @@ def scanned(model, swept, given, outputs):
     for name in outputs:
         if name not in known:
             raise CallerError(f"sweep: there is no output {name!r}{checks.closest(name, known)}; there are {checks.listed(known)}")
-    outputs = outputs or known
+    outputs = list(outputs) or known
     _scan(proto, swept, given, outputs)
     return graph.name, proto.SerializeToString(), outputs
 
@@ -50,15 +56,15 @@ def _scan(proto, swept, given, outputs):
     body_inputs = [_value_info(helper, graph, name) for name in swept]
     body_outputs = [o for name in outputs for o in graph.output if o.name == name]
     outer_inputs = [_value_info(helper, graph, name) for name in given]
-    outer_inputs += [_stacked(helper, i) for i in body_inputs]
-    outer_outputs = [_stacked(helper, o) for o in body_outputs]
+    outer_inputs += [_stacked(helper, i, "each") for i in body_inputs]
+    outer_outputs = [_stacked(helper, o, "all") for o in body_outputs]
     for made in (*outer_inputs[len(given) :], *outer_outputs):
         if made.name in names:
             raise CallerError(f"sweep: the model has a value {made.name!r}, a name that a sweep needs; rename it")
     body = helper.make_graph(list(graph.node), "point", body_inputs, body_outputs)
     fed = {*swept, *given}
     kept = [t for t in graph.initializer if t.name not in fed]
-    scan = helper.make_node("Scan", [f"each {n}" for n in swept], [f"each {n}" for n in outputs], body=body, num_scan_inputs=len(swept))
+    scan = helper.make_node("Scan", [f"each {n}" for n in swept], [f"all {n}" for n in outputs], body=body, num_scan_inputs=len(swept))
     made = helper.make_graph([scan], graph.name, outer_inputs, outer_outputs, kept)
     made.sparse_initializer.extend(graph.sparse_initializer)
     proto.graph.CopyFrom(made)
@@ -72,10 +78,10 @@ def _value_info(helper, graph, name):
     return helper.make_tensor_value_info(name, tensor.data_type, tensor.dims)
 
 
-def _stacked(helper, value):
-    """The type of all points of a value."""
+def _stacked(helper, value, which):
+    """The name and type of all points of a value."""
     tensor = value.type.tensor_type
     dims = None
     if tensor.HasField("shape"):
         dims = [None, *(d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in tensor.shape.dim)]
-    return helper.make_tensor_value_info(f"each {value.name}", tensor.elem_type, dims)
+    return helper.make_tensor_value_info(f"{which} {value.name}", tensor.elem_type, dims)

@@ -7,29 +7,36 @@ import csv
 import io
 import os
 import pathlib
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
 
 from ..errors import CallerError
 from ..option_checks import path_text
 from ..replacing import replacing
+from .columns import Columns
 
 
 @contextlib.contextmanager
-def table(path):
-    """A function that writes columns (dict of arrays), all with the same names.
+def table(path: str | os.PathLike[str]) -> Iterator[Callable[[Columns], None]]:
+    """A function that writes columns, all with the same names, as rows below those before.
 
-    path: a name that ends in .csv or .parquet: one file, which is in its place when the block has ended without an error. Another
-    name: a folder, new or empty, in which each part is a Parquet file that can be read at once.
+    path: a name that ends in .csv or .parquet, in capitals or not: one file, which is in its place when the block has ended without an
+    error. A name without a suffix: a folder, new or empty, in which each part is a Parquet file that can be read at once.
+
+    Raises CallerError for another suffix, for a path that cannot be written, and for Parquet without the package pyarrow.
     """
     path = pathlib.Path(_checked(path))
-    if path.suffix == ".csv":
-        with replacing(path) as file:
-            with contextlib.closing(_CsvFile(file)) as written:
-                yield written.write
-    elif path.suffix == ".parquet":
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        with replacing(path) as file, csv_table(file) as write:
+            yield write
+    elif suffix == ".parquet":
         parquet = _parquet()
         with replacing(path) as file:
             with contextlib.closing(_ParquetFile(parquet, file)) as written:
                 yield written.write
+    elif suffix and not path.is_dir():
+        raise CallerError(f"sweep: the table is '{path}'; expected a name that ends in .csv or .parquet, or has no suffix, for a folder of Parquet files")
     else:
         yield _Folder(_parquet(), path).write
 
@@ -49,21 +56,25 @@ def _parquet():
     return pyarrow.parquet
 
 
-class _CsvFile:
-    def __init__(self, file):
-        self._text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
-        self._writer = csv.writer(self._text, lineterminator="\n")
-        self._file, self._begun = file, False
+@contextlib.contextmanager
+def csv_table(file: BinaryIO) -> Iterator[Callable[[Columns], None]]:
+    """A function that writes columns, all with the same names, to a binary file as CSV. The file stays open."""
+    text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
+    writer = csv.writer(text, lineterminator="\n")
+    begun = False
 
-    def write(self, columns):
-        if not self._begun:
-            self._writer.writerow(columns)
-            self._begun = True
-        self._writer.writerows(zip(*(x.tolist() for x in columns.values())))
-        self._file.flush()
+    def write(columns: Columns) -> None:
+        nonlocal begun
+        if not begun:
+            writer.writerow(columns)
+            begun = True
+        writer.writerows(zip(*(x.tolist() for x in columns.values())))
+        file.flush()
 
-    def close(self):
-        self._text.detach()
+    try:
+        yield write
+    finally:
+        text.detach()
 
 
 class _ParquetFile:

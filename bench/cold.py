@@ -56,7 +56,7 @@ def main(arguments=None):
         measured = measure(model, options.rounds)
         rows += [(model.name, way, measured[way]) for way in WAYS]
     say("")
-    print("\n".join(table(rows)))
+    print(table(rows))
     where = measuring.describe_machine()
     print(f"{FOOT}\nMedian of {options.rounds} processes. {where['processor']}, {where['cores']} cores, {where['date']}.")
     return 0
@@ -165,8 +165,10 @@ def resident_bytes():
 
 
 def table(rows):
+    from rondel.texts import render  # not above: processes with another engine are without rondel
+
     head = ["model", "engine", "import", "load", "run 1", f"runs 2-{RUNS}", "all", "ratio", "peak MiB", "CPU s", "MiB each"]
-    lines = [head]
+    lines = []
     for name, way, figures in rows:
         reference = next(f for n, w, f in rows if n == name and w == "onnxruntime")
         ms = [f"{1e3 * figures[key]:.1f}" for key in ("import", "load", "first", "others", "all")]
@@ -174,8 +176,7 @@ def table(rows):
             [name if way == "onnxruntime" else "", way, *ms, f"{reference['all'] / figures['all']:.2f}",
              f"{(figures['peak'] or 0) / 2**20:.1f}", f"{figures['cpu']:.2f}", f"{figures['each'] / 2**20:.2f}"]
         )  # fmt: skip
-    widths = [max(len(line[c]) for line in lines) for c in range(len(head))]
-    return ["  ".join(cell.ljust(w) if c < 2 else cell.rjust(w) for c, (cell, w) in enumerate(zip(line, widths, strict=True))).rstrip() for line in lines]
+    return render(head, lines, right=head[2:])
 
 
 if __name__ == "__main__":

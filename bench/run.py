@@ -45,7 +45,7 @@ def main(arguments=None):
             failed.append(name)
             say(f"{name}: {type(failure).__name__}: {failure}\n")
     say("")
-    print("\n".join(table(rows)))
+    print(table(rows))
     where = measuring.describe_machine()
     print(FOOT.format(rounds=rounds, **where))
     write(rows, where | {"rounds": rounds})
@@ -106,7 +106,9 @@ def measure_one(name, engines, rounds, memory):
 
 
 def table(rows):
-    """Lines of the table: a line for each workload and engine, Rondel's first."""
+    """The table: a line for each workload and engine, Rondel's first."""
+    from rondel.texts import render  # not above: `main` says where rondel is not installed
+
     head = [
         "workload",
         "engine",
@@ -118,7 +120,7 @@ def table(rows):
         "peak MiB",
         "equal",
     ]
-    cells = [head]
+    cells = []
     for row in rows:
         for engine, m in row["engines"].items():
             first = engine == "rondel"
@@ -136,15 +138,7 @@ def table(rows):
                     ("yes" if row["agrees"] else "NO") if first else "",
                 ]
             )
-    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
-    lines = []
-    for row in cells:
-        parts = [
-            c.ljust(w) if i < 2 or i == 8 else c.rjust(w)
-            for i, (c, w) in enumerate(zip(row, widths))
-        ]
-        lines.append("  ".join(parts).rstrip())
-    return [lines[0], "  ".join("-" * w for w in widths)] + lines[1:]
+    return render(head, cells, right=head[2:-1])
 
 
 def write(rows, where):

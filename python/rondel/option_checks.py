@@ -3,6 +3,7 @@
 import enum
 import operator
 import os
+from typing import Any
 
 
 def integer(least, most):
@@ -57,7 +58,7 @@ def seconds(value):
     return value
 
 
-def path_text(path):
+def path_text(path: str | bytes | os.PathLike[Any]) -> str:
     """A path as text; ValueError if no file can have this name."""
     text = os.fsdecode(path)
     if "\0" in text:

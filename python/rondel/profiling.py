@@ -29,24 +29,24 @@ class ProfilePath(str):
 class Profile:
     """What takes time in a session from now on. Written once: by `finish`, or when the session or the process ends."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.start_ns = time.monotonic_ns()
         self.engine = _rondel.Profile()
         self._events = []
         self._finish = None
 
-    def begin_file(self, prefix, owner):
+    def begin_file(self, prefix: str, owner: object) -> None:
         """Makes the file, which is written at the latest when `owner` ends."""
         now = time.time()
         stamp = time.strftime("%Y-%m-%d_%H-%M-%S", time.localtime(now)) + f"_{int(now * 1000) % 1000:03}"
         path = _new_file(f"{prefix}_{stamp}", ".json")
         self._finish = weakref.finalize(owner, _write, path, self._events, self.engine, self.start_ns)
 
-    def add(self, name, begin_ns, **details):
+    def add(self, name: str, begin_ns: int, **details: Any) -> None:
         """Adds an event of this thread that began at `begin_ns` and ends now."""
         self._events.append((name, begin_ns, time.monotonic_ns(), threading.get_native_id(), details))
 
-    def finish(self):
+    def finish(self) -> str | None:
         """Writes the file, and returns its name; None if that has been done."""
         return self._finish()
 

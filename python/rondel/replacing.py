@@ -3,12 +3,14 @@
 import contextlib
 import os
 import tempfile
+from collections.abc import Iterator
+from typing import BinaryIO
 
 from .errors import CallerError
 
 
 @contextlib.contextmanager
-def replacing(path):
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Opens a binary file that replaces `path` when the block ends. If the block fails, `path` is unchanged."""
     given, path = path, os.path.realpath(path)
     try:

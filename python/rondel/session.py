@@ -35,7 +35,7 @@ AsyncCallback = Callable[[list[Any], Any, str], Any]
 """Called with the outputs, the user data, and the text of the error ('': none)."""
 
 
-def requested_names(output_names):
+def requested_names(output_names: Iterable[str] | None) -> list[str]:
     """The requested outputs, as a list of names; empty for all."""
     if output_names is None:
         return []

@@ -14,6 +14,11 @@ from pathlib import Path
 import pytest
 
 import rondel
+import rondel.benchmarking
+import rondel.prediction
+import rondel.profiling
+import rondel.sweeps.scanning
+import rondel.sweeps.tables
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "tests" / "types" / "uses_it_all.py"
@@ -50,8 +55,8 @@ def test_the_stub_of_the_network_builder_is_up_to_date():
 
 
 #: Modules whose functions and classes are public. Stubs of rondel.network and of rondel.functions.onnx have tests of their own.
-PUBLIC = [rondel, rondel.backend, rondel.deepx, rondel.functions, rondel.mdf, rondel.train, rondel.capi.onnxruntime_pybind11_state,
-          rondel.capi.onnxruntime_inference_collection]  # fmt: skip
+PUBLIC = [rondel, rondel.backend, rondel.benchmarking, rondel.deepx, rondel.functions, rondel.mdf, rondel.prediction, rondel.profiling, rondel.sweeps,
+          rondel.sweeps.scanning, rondel.sweeps.tables, rondel.train, rondel.capi.onnxruntime_pybind11_state, rondel.capi.onnxruntime_inference_collection]  # fmt: skip
 SPECIAL = {"__init__", "__call__", "__len__", "__getitem__", "__iter__", "__enter__", "__exit__", "__repr__", "__array__", "__dlpack__"}
 
 
@@ -60,7 +65,9 @@ def public_functions():
     for module in PUBLIC:
         for name in module.__all__ if hasattr(module, "__all__") else dir(module):
             x = getattr(module, name)
-            if inspect.isfunction(x):
+            if name.startswith("_"):
+                continue
+            if inspect.isfunction(x) and x.__module__.startswith("rondel"):
                 yield name, x
             elif inspect.isclass(x) and x.__module__.startswith("rondel") and not issubclass(x, enum.Enum):
                 for method, f in vars(x).items():

@@ -15,7 +15,7 @@ import onnx
 from typing_extensions import assert_type
 
 import rondel
-from rondel import deepx, train
+from rondel import benchmarking, deepx, prediction, profiling, sweeps, train
 from rondel import network as net
 from rondel.capi import onnxruntime_pybind11_state as inner
 from rondel.functions import onnx as op
@@ -212,3 +212,19 @@ def networks() -> None:
 def backends() -> None:
     assert_type(rondel.backend.prepare("m.onnx").run([X]), tuple[Any, ...])
     assert_type(rondel.backend.RondelBackend.supports_device("CPU"), bool)
+
+
+def tables() -> None:
+    job = sweeps.MdfSweep("m.yaml", 100, 0.1, set={"cell.tau": sweeps.span(0, 1, 5), "cell.k": sweeps.over([1, 2])}, product=True)
+    summary = sweeps.run(job, "t.csv", batch=10)
+    assert_type(summary.rows, int)
+    for name, least, _, _ in summary:
+        assert_type(name, str)
+        assert_type(least, float)
+    columns = sweeps.OnnxSweep("m.onnx", {"x": sweeps.over(X)}, outputs="y").part(0, 3)
+    sweeps.span(0, "x", 3)  # wrong: a number
+    predict = prediction.Predictor("m.onnx", outputs="y", columns={"x": "features"})
+    assert_type(list(predict(columns)), list[str])
+    found = benchmarking.benchmark("m.onnx", {"x": X}, threads=[1, 2], report=print)
+    assert_type(benchmarking.disagreement([X], [X]), float)
+    assert_type(profiling.profile_html(found["events"], "m.onnx"), str)

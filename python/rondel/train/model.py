@@ -1,5 +1,7 @@
 """The model that is trained: its file, its parameters, and its forms for a step and for evaluation."""
 
+from typing import Any
+
 import numpy as np
 
 from ..errors import CallerError
@@ -59,17 +61,17 @@ def all_nodes(graph):
 class Names:
     """The names of a graph's values at any depth, which new values must not have."""
 
-    def __init__(self, graph):
+    def __init__(self, graph: Any) -> None:
         self._taken = {name for node in all_nodes(graph) for name in (*node.input, *node.output)}
         self._taken.update(v.name for v in (*graph.input, *graph.output, *graph.initializer))
 
-    def __contains__(self, name):
+    def __contains__(self, name: str) -> bool:
         return name in self._taken
 
-    def add(self, name):
+    def add(self, name: str) -> None:
         self._taken.add(name)
 
-    def fresh(self, wanted):
+    def fresh(self, wanted: str) -> str:
         """`wanted`, or `wanted` with a number if it is taken. The name is taken from now on."""
         name, k = wanted, 0
         while name in self._taken:

@@ -55,12 +55,10 @@ def test_parquet_in_and_out(cluster, tmp_path):
 
 
 class Slow(predicting.Predictor):
-    """Takes a moment for each batch, and says where it runs."""
+    """The Predictor of `predict`, which takes a moment for each batch, and says where it runs."""
 
-    folder = None
-
-    def __init__(self, model, folder, pause):
-        super().__init__(model)
+    def __init__(self, model, *, folder, pause, **settings):
+        super().__init__(model, **settings)
         self._seen, self._pause = Announcements(folder), pause
 
     def __call__(self, batch):
@@ -69,14 +67,23 @@ class Slow(predicting.Predictor):
         return super().__call__(batch)
 
 
+class Slowly:
+    """A dataset for `predict` whose workers are Slow instead of Predictor; all else that predict asks for stays."""
+
+    def __init__(self, given, **more):
+        self._given, self._more = given, more
+
+    def map_batches(self, worker, *, fn_constructor_kwargs, **asked):
+        assert worker is predicting.Predictor
+        return self._given.map_batches(Slow, fn_constructor_kwargs={**fn_constructor_kwargs, **self._more}, **asked)
+
+
 def test_a_worker_and_a_node_die(cluster, tmp_path):
     model, seen = rounds(20), tmp_path / "seen"
     seen.mkdir()
     rows = 20_000
     given = dataset(rows, 40).materialize()
-    work = given.map_batches(
-        Slow, fn_constructor_args=(ray.put(model), seen, 0.15), batch_size=ROWS, batch_format="numpy", compute=ray.data.ActorPoolStrategy(size=2), num_cpus=1
-    )
+    work = rondel.ray.predict(Slowly(given, folder=seen, pause=0.15), model, batch_size=ROWS, workers=2)
     writing = begin(work.write_parquet, str(tmp_path / "out"))
     kill_a_worker_then_a_node(cluster, Announcements(seen), writing)
     writing.result(400)

@@ -24,7 +24,8 @@ def connect(address: str | None = None) -> None:
     global _joined
     if ray.is_initialized():
         if address is not None and address not in (here := _addresses()):
-            raise CallerError(f"this process is in the Ray cluster at {here[0]!r} already, so it cannot join {address!r}; leave the address out, or call ray.shutdown() first")
+            way = "leave the address out, or call ray.shutdown() first"
+            raise CallerError(f"this process is in the Ray cluster at {here[0]!r} already, so it cannot join {address!r}; {way}")
         return
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)

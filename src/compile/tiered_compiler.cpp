@@ -34,7 +34,8 @@ SharedCode& SharedCode::of_process(Tier tier) {
 }
 
 /// Made when the library is loaded: a fork must not find them half made.
-[[maybe_unused]] static const SharedCode& made_early = SharedCode::of_process(SharedCode::Tier::quick);
+[[maybe_unused]] static const SharedCode& made_early = SharedCode::of_process(
+    SharedCode::Tier::quick);
 
 SharedCode::SharedCode(Tier last, DiskCache& (*disk)())
     : last_(last), cache_(std::make_shared<CodeCache>()),

@@ -304,7 +304,7 @@ class TiersOnDisk : public DiskCacheTest {
   using Tier = codegen::Compiler::Tier;
   void SetUp() override {
     DiskCacheTest::SetUp();
-    disk_of_test = &cache_;
+    cache_ = disk_of_test = new DiskCache(folder());  // leaked: threads that compile may outlive it
   }
   /// Runs a program that stores 64 numbers, until it has native code; gives the first number.
   static float run_until_native(const std::shared_ptr<const scalar::Program>& program) {
@@ -312,11 +312,17 @@ class TiersOnDisk : public DiskCacheTest {
     const auto made = TieredCompiler(Execution::tiered, code).make(program);
     const Tensor y = Tensor::zeros(DType::f32, {64});
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    do {
+    const auto run = [&] {
       scalar::Context context;
       EXPECT_EQ(scalar::run(*made, context, {y}), scalar::done);
-    } while (!made->native() && std::chrono::steady_clock::now() < end);
+    };
+    while (!made->native() && std::chrono::steady_clock::now() < end) run();
     EXPECT_TRUE(made->native());
+    run();
+    // Afterwards there is a whole entry.
+    while (disk().find(key(*program)).empty() && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_FALSE(disk().find(key(*program)).empty());
     return y.data_as<float>()[0];
   }
   static std::shared_ptr<const scalar::Program> storing(double first) {
@@ -329,32 +335,32 @@ class TiersOnDisk : public DiskCacheTest {
   static Hash key(const scalar::Program& p) { return *codegen::object_key(p, Tier::optimised); }
   fs::path file_of(const scalar::Program& p) const { return folder() / (key(p).hex() + ".code"); }
 
-  DiskCache cache_{folder()};
+  DiskCache* cache_ = nullptr;
 };
 
 TEST_F(TiersOnDisk, stored_code_is_linked) {
   const auto one = storing(1), two = storing(2);
-  cache_.add(key(*one), codegen::Compiler().assemble(*two, Tier::optimised));
+  cache_->add(key(*one), codegen::Compiler().assemble(*two, Tier::optimised));
   EXPECT_EQ(run_until_native(one), 2) << "this entry was changed on purpose, to be recognised";
 }
 
 TEST_F(TiersOnDisk, what_is_refused_is_compiled) {
   const auto one = storing(1), two = storing(2);
-  cache_.add(key(*one), codegen::Compiler().assemble(*two, Tier::optimised));
+  cache_->add(key(*one), codegen::Compiler().assemble(*two, Tier::optimised));
   ::chmod(file_of(*one).c_str(), 0620);
   EXPECT_EQ(run_until_native(one), 1);
 }
 
 TEST_F(TiersOnDisk, what_is_damaged_is_compiled) {
   const auto one = storing(1);
-  cache_.add(key(*one), bytes_of(1000));
+  cache_->add(key(*one), bytes_of(1000));
   fs::resize_file(file_of(*one), 900);
   EXPECT_EQ(run_until_native(one), 1);
 }
 
 TEST_F(TiersOnDisk, what_cannot_be_linked_is_compiled) {
   const auto one = storing(1);
-  cache_.add(key(*one), bytes_of(1000));
+  cache_->add(key(*one), bytes_of(1000));
   EXPECT_EQ(run_until_native(one), 1);
 }
 

@@ -121,6 +121,40 @@ def test_no_model_and_old_models_are_not_batched(tmp_path):
     assert "opset is 8" in rows.why_rows_mix(old.SerializeToString())
 
 
+#: Rules that read attributes in old opsets and inputs in new ones: (opset, body, None or a part of the reason).
+OPSETS = {
+    "how many, sliced": (9, """g (float[b,4] x) => (float[b,4] y) {
+        s = Shape (x) k = Slice <starts = [0], ends = [1]> (s) f = Cast <to = 1> (k) y = Div (x, f) }""", "computes with the number of rows"),
+    "how many, sliced by inputs": (11, """g (float[b,4] x) => (float[b,4] y) <int64[1] o = {0}, int64[1] t = {1}> {
+        s = Shape (x) k = Slice (s, o, t) f = Cast <to = 1> (k) y = Div (x, f) }""", "computes with the number of rows"),
+    "width, sliced": (9, """g (float[b,4] x) => (float[b,4] y) {
+        s = Shape (x) k = Slice <starts = [1], ends = [2]> (s) f = Cast <to = 1> (k) y = Div (x, f) }""", None),
+    "a slice of a row of extents": (9, """g (float[b,4] x) => (float[b,4] y) {
+        t = Transpose (x) s = Shape (t) u = Unsqueeze <axes = [0]> (s) k = Slice <starts = [0], ends = [1], axes = [0]> (u)
+        f = Cast <to = 1> (k) r = ReduceSum <keepdims = 0> (f) y = Div (x, r) }""", "more than one axis"),
+    "rows of extents": (11, """g (float[b,4] x) => (float[b,4] y) <int64[1,1] o = {1}> {
+        t = Transpose (x) s = Shape (t) k = Gather (s, o) f = Cast <to = 1> (k) r = ReduceSum <keepdims = 0> (f) y = Div (x, r) }""", "more than one axis"),
+    "first row": (9, "g (float[b,4] x) => (float[b,4] y) { f = Slice <starts = [0], ends = [1]> (x) y = Sub (x, f) }", "selects rows by their number"),
+    "columns": (9, "g (float[b,4] x) => (float[b,2] y) { y = Slice <starts = [0], ends = [2], axes = [1]> (x) }", None),
+    "sum": (11, "g (float[b,4] x) => (float[b] y) { y = ReduceSum <axes = [1], keepdims = 0> (x) }", None),
+    "sum of rows": (11, "g (float[b,4] x) => (float[b,4] y) { s = ReduceSum <axes = [0]> (x) y = Sub (x, s) }", "it reduces the rows"),
+    "axes": (11, "g (float[b,4] x) => (float[b,4] y) { u = Unsqueeze <axes = [1]> (x) y = Squeeze <axes = [1]> (u) }", None),
+    "padded": (9, "g (float[b,4] x) => (float[b,6] y) { y = Pad <pads = [0, 1, 0, 1]> (x) }", None),
+    "padded rows": (9, "g (float[b,4] x) => (float[k,4] y) { y = Pad <pads = [1, 0, 0, 0]> (x) }", "it pads the rows"),
+    "clipped": (9, "g (float[b,4] x) => (float[b,4] y) { y = Clip <min = 0.0, max = 1.0> (x) }", None),
+    "largest": (9, "g (float[b,4] x) => (float[b,2] y, int64[b,2] i) { y, i = TopK <k = 2, axis = 1> (x) }", None),
+    "largest rows": (9, "g (float[b,4] x) => (float[2,4] y, int64[2,4] i) { y, i = TopK <k = 2, axis = 0> (x) }", "compares the rows"),
+    "split": (11, "g (float[b,4] x) => (float[b,1] y, float[b,3] z) { y, z = Split <axis = 1, split = [1, 3]> (x) }", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPSETS)
+def test_rules_of_old_opsets(name):
+    opset, text, reason = OPSETS[name]
+    found = rows.why_rows_mix(onnx.parser.parse_model(f'<ir_version: 4, opset_import: ["" : {opset}]>\n{text}').SerializeToString())
+    assert found is None if reason is None else reason in found
+
+
 def test_shapes_that_a_file_only_claims_are_not_believed():
     """A value_info that says that a column of three weights is one number."""
     lying = model("g (float[b,2] x, float[3,1] c) => (float[b,2] y) { d = Identity (c) y = Add (x, d) }")
@@ -128,6 +162,40 @@ def test_shapes_that_a_file_only_claims_are_not_believed():
     lying.graph.initializer.append(onnx.helper.make_tensor("c", onnx.TensorProto.FLOAT, [3, 1], [1, 2, 3]))
     lying.graph.value_info.append(onnx.helper.make_tensor_value_info("d", value.type.tensor_type.elem_type, [1, 1]))
     assert "an extent along the rows" in rows.why_rows_mix(lying.SerializeToString())
+
+
+STATES = {
+    "the state of a body": ("float[n,3,1] s", "float[n,3,1] z", "z = Add (s, c)", "an extent along the rows"),
+    "the result of a body": ("float[n,3] s", "float[n,3] z", "z = Identity (s)", None),
+    "no shapes": ("float[] s", "float[] z", "z = Sin (s)", None),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_shapes_that_a_body_only_claims_are_not_believed(name):
+    """A state that is a matrix, which its body calls [n,3,1]: a column of three weights would then be no weight for each row."""
+    state, result, body, reason = STATES[name]
+    found = rows.why_rows_mix(model(f"""g (float[n,3] x) => (float[n,3] y) <int64 m = {{2}}, float[3,1] c = {{1, 2, 3}}> {{ {YES}
+        y = Loop (m, yes, x) <body = l (int64 i, bool go, {state}) => (bool on, {result}) {{ {body} on = Identity (go) }}> }}""").SerializeToString())
+    assert found is None if reason is None else reason in found
+
+
+def test_outputs_that_a_file_only_claims_are_not_believed():
+    """A state that is a column of three after a trip: the declared output says that it is one number."""
+    text = f"""g (float[n,3] x) => (float[n,3] y, float[1,1] t) <int64 m = {{2}}, float[1,1] o = {{1}}> {{ {YES}
+        t = Loop (m, yes, o) <body = l (int64 i, bool go, float[1,1] s) => (bool on, float[1,1] z) {{ z = Concat <axis = 0> (s, s) on = Identity (go) }}>
+        y = Add (x, t) }}"""
+    assert "an extent along the rows" in rows.why_rows_mix(model(text).SerializeToString())
+
+
+def test_loops_in_loops_and_after_loops():
+    """The shapes of states are those of their initial values, as far as all trips keep them."""
+    inner = "z = Loop (m, go, u) <body = k (int64 j, bool gone, float[] s2) => (bool on2, float[] z2) { z2 = Add (s2, c) on2 = Identity (gone) }>"
+    text = f"""g (float[n,3] x) => (float[n,3] y) <int64 m = {{2}}, float[1,3] c = {{1, 2, 3}}> {{ {YES}
+        l = Loop (m, yes, x) <body = l (int64 i, bool go, float[] s) => (bool on, float[] z) {{ u = Sin (s) {inner} on = Identity (go) }}>
+        y = Add (l, c) }}"""
+    assert rows.why_rows_mix(model(text).SerializeToString()) is None
+    assert "an extent along the rows" in rows.why_rows_mix(model(text.replace("float[1,3] c", "float[3,1] c")).SerializeToString())
 
 
 # ---- batches that form ---------------------------------------------------------------------------------------------

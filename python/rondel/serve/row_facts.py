@@ -115,11 +115,15 @@ class Node:
         axis = self.get("axis", default)
         return axis + rank if axis < 0 else axis
 
-    def axes(self, k: int, rank: int, attribute: str = "axes") -> list[int] | None:
+    def numbers(self, k: int, attribute: str) -> list[Any] | None:
+        """Numbers from an attribute, as old opsets have them, or from a constant input; None if neither is there."""
+        if attribute in self.attributes:
+            return list(self.get(attribute))
+        return self.scope.numbers(self.inputs[k]) if self.given(k) else None
+
+    def axes(self, k: int, rank: int) -> list[int] | None:
         """Axes from an attribute or from a constant input; None if there are none."""
-        found = self.get(attribute)
+        found = self.numbers(k, "axes")
         if found is None and self.given(k):
-            found = self.scope.numbers(self.inputs[k])
-            if found is None:
-                raise Mixed(f"its {attribute} are not constant")
+            raise Mixed("its axes are not constant")
         return None if found is None else [int(a) + rank if a < 0 else int(a) for a in found]

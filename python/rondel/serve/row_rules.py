@@ -201,7 +201,7 @@ def _transpose(node: Node) -> Rows:
 
 
 def _unsqueeze(node: Node) -> Rows:
-    given = node.get("axes") if "axes" in node.attributes else node.scope.numbers(node.inputs[1])
+    given = node.numbers(1, "axes")
     if given is None:
         raise Mixed("its axes are not constant")
     rank = node.rank(0) + len(given)
@@ -251,7 +251,7 @@ def _slice(node: Node) -> Rows:
     node.only_shared(1)
     axes = node.axes(3, node.rank(0))
     if axes is None:
-        starts = node.get("starts") or node.scope.numbers(node.inputs[1])
+        starts = node.numbers(1, "starts")
         if starts is None:
             raise Mixed("its axes are not constant")
         axes = list(range(len(starts)))
@@ -279,7 +279,7 @@ def _gather_elements(node: Node) -> Rows:
 def _pad(node: Node) -> Rows:
     k, rank = node.rows(0), node.rank(0)
     node.only_shared(1)
-    pads = node.get("pads") or (node.scope.numbers(node.inputs[1]) if node.given(1) else None)
+    pads = node.numbers(1, "pads")
     axes = node.axes(3, rank) if node.given(3) else list(range(rank))
     if pads is None or axes is None or any(a == k and (pads[i] or pads[i + len(axes)]) for i, a in enumerate(axes)):
         raise Mixed("it pads the rows, or its pads are not constant")
@@ -352,6 +352,8 @@ def _entries(node: Node, k: int) -> tuple[int | str, ...]:
 
 def _with_extents(node: Node) -> Fact:
     """Rules for nodes of which an input is the number of rows, among other extents."""
+    if node.op == "Unsqueeze" and node.rank(0) > 0 or node.op == "Gather" and node.rank(1) > 1:
+        raise Mixed("it gives extents more than one axis")
     if node.op in ("Cast", "Identity", "Squeeze", "Unsqueeze"):
         return Extents(_entries(node, 0))
     if node.op == "Concat":
@@ -362,11 +364,11 @@ def _with_extents(node: Node) -> Fact:
             raise Mixed("it selects extents by data")
         return _extents(tuple(entries[int(i)] for i in indices))
     if node.op == "Slice" and isinstance(node.facts[0], Extents):
-        entries = _entries(node, 0)
-        given = [node.scope.numbers(node.inputs[k]) if node.given(k) else [default] for k, default in ((1, 0), (2, 0), (4, 1))]
-        if any(g is None for g in given):
+        starts, ends = (node.numbers(k, name) for k, name in ((1, "starts"), (2, "ends")))
+        steps = node.numbers(4, "steps") if node.given(4) else [1]
+        if not starts or not ends or not steps:
             raise Mixed("it selects extents by data")
-        return _extents(entries[int(given[0][0]) : int(given[1][0]) : int(given[2][0])])  # type: ignore[index]
+        return _extents(_entries(node, 0)[int(starts[0]) : int(ends[0]) : int(steps[0])])
     shape = {"Reshape": 1, "Expand": 1, "ConstantOfShape": 0}.get(node.op)
     if shape is None:
         raise Mixed("it computes with the number of rows")

@@ -10,7 +10,7 @@ A rule for each op derives the facts of outputs from those of inputs. An op with
 proof with its reason: such a model is batched only if its user declares it. The README's square root is one: its loop goes on until the
 last row has converged, and so each row takes as many trips as the slowest.
 
-The meaning of ops is ONNX's, from opset 9 on. Shapes come from onnx's inference, from the declared inputs and the weights alone.
+The meaning of ops is ONNX's, from opset 9 on. Shapes are those of row_shapes.py.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from typing import Any
 
 import onnx
 import onnx.inliner
-import onnx.shape_inference
 
 from .row_facts import Mixed, Rows, Scope
 from .row_rules import walk
+from .row_shapes import with_shapes
 
 
 def why_rows_mix(model: Any) -> str | None:
@@ -44,17 +44,7 @@ def _prepared(model: Any) -> onnx.ModelProto:
     read = onnx.load(os.fspath(model), load_external_data=False) if isinstance(model, (str, os.PathLike)) else onnx.load_from_string(model)
     if read.functions:
         read = onnx.inliner.inline_local_functions(read)
-    _forget_shapes(read.graph)
-    return onnx.shape_inference.infer_shapes(read, data_prop=True)
-
-
-def _forget_shapes(graph: Any) -> None:
-    """Removes the shapes that the file says its inner values have: nobody checks them."""
-    del graph.value_info[:]
-    for node in graph.node:
-        for a in node.attribute:
-            for body in [a.g, *a.graphs] if a.type in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS) else ():
-                _forget_shapes(body)
+    return with_shapes(read)
 
 
 def _prove(model: onnx.ModelProto) -> None:

@@ -1,5 +1,6 @@
 """Models loaded, replaced and removed while requests come; a full queue; the stop; the command."""
 
+import gc
 import http.client
 import json
 import os
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,7 @@ import pytest
 pytest.importorskip("fastapi")
 uvicorn = pytest.importorskip("uvicorn")
 
-from serving import SUM, TANH, Gate, ask, in_parallel, infer, model, tensor, wait_for  # noqa: E402
+from serving import SUM, TANH, TRIPS, Gate, ask, in_parallel, infer, model, tensor, wait_for  # noqa: E402
 
 import rondel  # noqa: E402
 from rondel.serve import ModelSettings, Server, Service, application  # noqa: E402
@@ -136,6 +138,100 @@ def test_removing_waits_for_what_is_under_way():
         assert infer(s.url, "gate", tensor("x", ONE))[0] == 404 and not removed.done()
         gate.open.set()
         assert [f.result(20)[2]["y"].tolist() for f in under_way] == [TWO] * 3 and removed.result(20) == 200
+
+
+def test_the_stop_waits_for_models_that_are_removed():
+    """A model is being removed when the server stops: its requests are answered, over HTTP and gRPC."""
+    tritongrpc = pytest.importorskip("tritonclient.grpc")
+    gate = Gate()
+    s = Server({"gate": (gate, ModelSettings(batch="on", max_batch=1))}, http_port=0, grpc_port=0)
+    s.start()
+    with tritongrpc.InferenceServerClient(s.grpc_url) as client:
+        x = tritongrpc.InferInput("x", [1, 2], "FP32")
+        x.set_data_from_numpy(np.ones((1, 2), np.float32))
+        by_http, by_grpc = in_parallel(lambda: infer(s.url, "gate", tensor("x", ONE)), lambda: client.infer("gate", [x]))
+        wait_for(lambda: s.service.models.under_way == 2)
+        (removed,) = in_parallel(lambda: ask(s.url, "/v2/repository/models/gate/unload", b"")[0])
+        wait_for(lambda: ask(s.url, "/v2/models/gate/ready")[0] == 400)
+        assert s.service.models.under_way == 2
+        (stopped,) = in_parallel(s.stop)
+        wait_for(lambda: s.service.stopping)
+        gate.open.set()
+        assert by_http.result(20)[2]["y"].tolist() == TWO and by_grpc.result(20).as_numpy("y").tolist() == TWO and removed.result(20) == 200
+        stopped.result(20)
+
+
+def test_a_model_that_is_removed_is_freed():
+    with Server({"tanh": TANH}, http_port=0, grpc_port=None) as s:
+        assert infer(s.url, "tanh", tensor("x", np.zeros((1, 4))))[0] == 200
+        seen = weakref.ref(s.service.models.find("tanh"))
+        assert ask(s.url, "/v2/repository/models/tanh/unload", b"")[0] == 200
+        for _ in range(20):  # a thread may still be about to end
+            gc.collect()
+            if seen() is None:
+                break
+        assert seen() is None
+        assert b'rondel_queue_length{model="tanh"} 0.0' in ask(s.url, "/metrics")[2]
+
+
+def test_names_that_are_unknown_leave_nothing(server):
+    for name in ("nobody", "knows"):
+        assert ask(server.url, f"/v2/repository/models/{name}/load", b"")[0] == 404
+        assert ask(server.url, f"/v2/repository/models/{name}/unload", b"")[0] == 404
+    gc.collect()
+    assert len(server.service.models._locks) == 0
+
+
+def test_a_job_wakes_a_thread_that_takes_it():
+    """Of two threads, one waits for a batch to fill; the other is woken for what does not fit that batch."""
+    gate = Gate()
+    gate.open.set()
+    with Server({"gate": (gate, ModelSettings(batch="on", instances=2, max_batch=4, batch_delay=100.0))}, http_port=0, grpc_port=None) as s:
+        queue = s.service.models.find("gate")._queue
+        (first,) = in_parallel(lambda: infer(s.url, "gate", tensor("x", ONE)))
+        wait_for(lambda: queue._idle == 1)
+        for _ in range(2):
+            wait_for(lambda: len(queue._changed._waiters) == 2)
+            assert infer(s.url, "gate", tensor("x", np.ones((9, 2))))[0] == 200
+        assert not first.done()
+        assert infer(s.url, "gate", tensor("x", np.ones((3, 2))))[0] == 200 and first.result(20)[0] == 200
+
+
+def test_what_does_not_make_a_batch_wakes_another_thread():
+    """Of three rows that one thread has collected, it runs two: the other is woken for the third."""
+    gate = Gate()
+    with Server({"gate": (gate, ModelSettings(batch="on", instances=2, max_batch=3, batch_delay=100.0))}, http_port=0, grpc_port=None) as s:
+        queue = s.service.models.find("gate")._queue
+        (first,) = in_parallel(lambda: infer(s.url, "gate", tensor("x", ONE)))
+        wait_for(lambda: queue._idle == 1)
+        rest = in_parallel(*(lambda: infer(s.url, "gate", tensor("x", ONE), timeout=5_000_000) for _ in range(2)))
+        wait_for(lambda: queue._idle == 0)
+        gate.open.set()
+        assert first.result(20)[0] == 200 and sorted(f.result(20)[0] for f in rest) == [200, 504], "the third waits for others until it is late"
+
+
+def test_budgets_of_a_session_that_is_given():
+    """They hold for each run, as for a file; what a session cannot keep is refused."""
+    session = rondel.InferenceSession(TRIPS)
+    x = tensor("x", [1.0])
+    with Server({"trips": (session, ModelSettings(max_trips=100))}, http_port=0, grpc_port=None) as s:
+        assert infer(s.url, "trips", tensor("n", 50, "INT64"), x)[0] == 200
+        for own in ({}, {"max_trips": 10**6}):
+            status, _, error = infer(s.url, "trips", tensor("n", 1000, "INT64"), x, **own)
+            assert status == 400 and "the budget of 100 trips" in error
+        assert "the budget of 10 trips" in infer(s.url, "trips", tensor("n", 50, "INT64"), x, max_trips=10)[2]
+    with Server({"trips": (session, ModelSettings(max_memory_bytes=1000))}, http_port=0, grpc_port=None) as s:
+        assert "memory budget of 1000 bytes" in infer(s.url, "trips", tensor("n", 50, "INT64"), tensor("x", np.ones(2000)))[2]
+    for settings, expected in [({"max_trips": 5}, "no budgets of trips"), ({"max_memory_bytes": 5}, "no budgets of trips"), ({"threads": 2}, "threads of its own")]:
+        with pytest.raises(rondel.CallerError, match=f"'gate'.*{expected}"):
+            Server({"gate": (Gate(), ModelSettings(**settings))}, http_port=0, grpc_port=None).start()
+
+
+def test_a_budget_of_the_model_does_not_keep_requests_apart():
+    with Server({"tanh": (rondel.InferenceSession(TANH), ModelSettings(max_trips=5, batch="on", batch_delay=100.0, max_batch=2))}, http_port=0, grpc_port=None) as s:
+        futures = in_parallel(*(lambda: infer(s.url, "tanh", tensor("x", np.zeros((1, 4)))) for _ in range(2)))
+        assert [f.result(20)[0] for f in futures] == [200] * 2
+        assert b'rondel_batch_rows_bucket{le="1.0",model="tanh"} 0.0' in ask(s.url, "/metrics")[2]
 
 
 def test_a_full_queue_answers_503():

@@ -151,6 +151,36 @@ def test_a_late_request_does_not_move_the_state_on():
         assert step(s, "gate", 1, [[1, 1]])[2]["y"].tolist() == [[2, 2]]
 
 
+def test_a_late_start_leaves_no_old_state():
+    gate = Counting()
+    with Server({"gate": gate}, http_port=0, grpc_port=None) as s:
+        gate.open.set()
+        step(s, "gate", 1, [[1, 1]], start=True)
+        gate.open.clear()
+        while gate.entered.acquire(blocking=False):
+            pass
+        (under_way,) = in_parallel(lambda: step(s, "gate", 1, [[1, 1]]))
+        assert gate.entered.acquire(timeout=20)
+        assert step(s, "gate", 1, [[1, 1]], start=True, timeout=50_000)[0] == 504
+        gate.open.set()
+        assert under_way.result(20)[2]["y"].tolist() == [[2, 2]]
+        assert "has not begun" in step(s, "gate", 1, [[1, 1]])[2]
+
+
+class Unranked(Counting):
+    def get_inputs(self):
+        return [Port("x", ["b", 2]), Port("state", None)]
+
+
+def test_a_start_that_is_refused_leaves_no_old_state():
+    gate = Unranked()
+    gate.open.set()
+    with Server({"gate": gate}, http_port=0, grpc_port=None) as s:
+        assert infer(s.url, "gate", tensor("x", [[1, 1]]), tensor("state", [[1, 1]]), sequence_id=1, sequence_start=True)[0] == 200
+        assert "expected its first value" in step(s, "gate", 1, [[1, 1]], start=True)[2]
+        assert "has not begun" in step(s, "gate", 1, [[1, 1]])[2]
+
+
 def test_the_names_of_states():
     class Session:
         def __init__(self, inputs, outputs):

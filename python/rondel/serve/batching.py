@@ -83,7 +83,7 @@ class Queue:
     def put(self, job: Job) -> None:
         with self._changed:
             self._jobs.append(job)
-            self._changed.notify()
+            self._changed.notify_all()  # not `notify`: it may wake a thread that fills a batch, which does not take this job
 
     def drop(self, job: Job) -> None:
         """Removes a job that nobody waits for any more, if it has not begun."""
@@ -129,7 +129,9 @@ class Queue:
                 self._changed.wait(rest)
                 self._fill(batch)
             kept = _of_usual_size(batch)
-            self._jobs.extendleft(reversed(batch[kept:]))
+            if kept < len(batch):
+                self._jobs.extendleft(reversed(batch[kept:]))
+                self._changed.notify_all()
             return batch[:kept]
 
     def _may_grow(self, batch: list[Job]) -> bool:
@@ -178,7 +180,7 @@ class Queue:
         rows = sum(job.rows for job in batch)
         try:
             inputs = {name: np.concatenate([job.inputs[name] for job in batch]) for name in batch[0].inputs}
-            options = run_options(self._session, Limits(_rest(batch)))
+            options = run_options(self._session, dataclasses.replace(batch[0].limits, deadline=_rest(batch)))
             outputs = dict(zip(names, self._session.run(names, inputs, options)))
         except Exception:
             return [self._run_alone(job) for job in batch]

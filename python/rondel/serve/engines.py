@@ -44,6 +44,16 @@ def open_session(source: Any, engine: str, settings: ModelSettings) -> Any:
     return module.InferenceSession(source, theirs, providers=["CPUExecutionProvider"])
 
 
+def check_given(session: Any, name: str, settings: ModelSettings) -> Limits:
+    """The budgets that each run of a session that has been made elsewhere gets. Raises CallerError for what it cannot keep."""
+    if settings.threads != ModelSettings.threads:
+        raise CallerError(f"model '{name}' is given as a session, which has threads of its own; leave out threads, or set them in its SessionOptions")
+    limits = Limits(None, settings.max_trips, settings.max_memory_bytes)
+    if not isinstance(session, InferenceSession) and limits != Limits():
+        raise CallerError(f"model '{name}' is given as a session that has no budgets of trips and memory; leave out max_trips and max_memory_bytes")
+    return limits
+
+
 def check_limits(session: Any, limits: Limits) -> None:
     """Refuses a budget that the session does not keep."""
     if not isinstance(session, InferenceSession) and (limits.max_trips is not None or limits.max_memory_bytes is not None):

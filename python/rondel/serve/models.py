@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 import os
 import re
 import time
+import weakref
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..errors import CallerError
 from .batching import Job, Outputs, Queue
 from .datatypes import datatype_of, datatype_of_port
-from .engines import Limits, check_limits, default_inputs, open_session
+from .engines import Limits, check_given, check_limits, default_inputs, open_session
 from .errors import bad_request, deadline_passed, not_found, refusal_of
 from .metrics import Metrics
 from .protocol import InferAnswer, InferRequest
@@ -33,6 +35,7 @@ class LoadedModel:
     def __init__(self, name: str, source: Any, settings: ModelSettings, engine: str = "rondel", session: Any = None) -> None:
         self.name, self.settings, self.engine = name, settings, engine
         self.session = open_session(source, engine, settings) if session is None else session
+        self._budgets = Limits() if session is None else check_given(session, name, settings)  # of each run; a session that we open has its own
         self.inputs, self.outputs = list(self.session.get_inputs()), list(self.session.get_outputs())
         self._defaults = {p.name for p in default_inputs(self.session)}
         self.states = checked_states(self.session, settings.states, name)
@@ -59,6 +62,11 @@ class LoadedModel:
         while self.under_way:
             await asyncio.sleep(0.005)
         await self._queue.close()
+
+    def forget_gauges(self) -> None:
+        """Lets the metrics, which outlive the model, go."""
+        for gauge in (self.metrics.waiting, self.metrics.sequences):
+            gauge.set_function(lambda: 0)
 
     # ---- requests ------------------------------------------------------------------------------------------
 
@@ -113,13 +121,11 @@ class LoadedModel:
 
     def _limits(self, parameters: Mapping[str, Any]) -> Limits:
         """The request's limits: its own, which Triton's `timeout` gives in microseconds, but no more than the model's."""
-        most = self.settings
         timeout = _number(parameters, "timeout")
-        own = None if not timeout else timeout / 1e6
-        deadline = own if most.deadline is None else most.deadline if own is None else min(own, most.deadline)
-        limits = Limits(deadline, _number(parameters, "max_trips"), _number(parameters, "max_memory_bytes"))
-        check_limits(self.session, limits)
-        return limits
+        deadline = _least(timeout / 1e6 if timeout else None, self.settings.deadline)
+        trips, memory = (_number(parameters, name) for name in ("max_trips", "max_memory_bytes"))
+        check_limits(self.session, Limits(deadline, trips, memory))
+        return Limits(deadline, _least(trips, self._budgets.max_trips), _least(memory, self._budgets.max_memory_bytes))
 
     def _timer(self, job: Job) -> asyncio.TimerHandle | None:
         if job.limits.deadline is None:
@@ -133,7 +139,7 @@ class LoadedModel:
         return asyncio.get_running_loop().call_later(job.limits.deadline, late)
 
     def _put(self, job: Job) -> None:
-        if self.batches and job.limits.max_trips is None and job.limits.max_memory_bytes is None:
+        if self.batches and dataclasses.replace(job.limits, deadline=None) == self._budgets:
             self._join(job)
         self._queue.put(job)
 
@@ -200,6 +206,14 @@ def _number(parameters: Mapping[str, Any], name: str) -> int | None:
     return value
 
 
+_Bound = TypeVar("_Bound", int, float)
+
+
+def _least(a: _Bound | None, b: _Bound | None) -> _Bound | None:
+    """The lesser of two limits, of which None is none."""
+    return b if a is None else a if b is None else min(a, b)
+
+
 def _extents(shape: Any) -> list[int]:
     return [d if isinstance(d, int) else -1 for d in shape or []]
 
@@ -217,15 +231,15 @@ class Models:
         self._sources: dict[str, tuple[Any, ModelSettings, Any]] = {}
         self._retired: list[LoadedModel] = []
         self._reasons: dict[str, str] = {}
-        self._locks: dict[str, asyncio.Lock] = {}
-        self._closing: set[asyncio.Task[None]] = set()
+        self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()  # while somebody holds one or waits for it
+        self._closing: dict[LoadedModel, asyncio.Task[None]] = {}
 
     def __iter__(self):
         return iter(list(self._models.values()))
 
     @property
     def under_way(self) -> int:
-        return sum(m.under_way for m in [*self._models.values(), *self._retired])
+        return sum(m.under_way for m in [*self._models.values(), *self._retired, *self._closing])
 
     def know(self, name: str, source: Any, settings: ModelSettings | None = None, session: Any = None) -> None:
         """Makes the name known, so that `load` finds its model: a path, or a session."""
@@ -309,12 +323,14 @@ class Models:
             model.metrics.ready.set(0)
             self._reasons[name] = "unloaded"
             self._retired = [m for m in self._retired if m.name != name or not self._close_later(m)]
-            await model.close()
+            self._close_later(model)
+            model.forget_gauges()
+            await asyncio.shield(self._closing[model])
 
     async def close(self) -> None:
         for model in [*self._models.values(), *self._retired]:
             await model.close()
-        for task in list(self._closing):
+        for task in list(self._closing.values()):
             await task
 
     def drop_idle(self) -> None:
@@ -336,9 +352,8 @@ class Models:
             self._close_later(model)
 
     def _close_later(self, model: LoadedModel) -> bool:
-        task = asyncio.get_running_loop().create_task(model.close())
-        self._closing.add(task)
-        task.add_done_callback(self._closing.discard)
+        self._closing[model] = task = asyncio.get_running_loop().create_task(model.close())
+        task.add_done_callback(lambda _: self._closing.pop(model))
         return True
 
     def _source(self, name: str) -> tuple[Any, ModelSettings, Any]:

@@ -90,7 +90,8 @@ class _Sequence:
 
 
 class Sequences:
-    """The sequences of a model. A sequence's requests run one after the other; a failed one leaves its states as they were."""
+    """The sequences of a model. A sequence's requests run one after the other; a failed one leaves its states as they were, and
+    none if it was to start anew."""
 
     def __init__(self, session: Any, name: str, states: Mapping[str, str], settings: ModelSettings, put: Callable[[Job], None]) -> None:
         self._name, self._states, self._settings, self._put = name, states, settings, put
@@ -137,6 +138,7 @@ class Sequences:
         while sequence.waiting and not sequence.busy:
             job, step = sequence.waiting.popleft()
             if job.future.done():
+                self._not_begun(sequence, step)
                 continue
             try:
                 states = self._first_states(job.inputs) if step.starts else sequence.states
@@ -146,6 +148,7 @@ class Sequences:
                     raise bad_request(f"sequence {id} of model '{self._name}' has not begun: its first request failed")
             except Exception as error:
                 job.future.set_exception(error)
+                self._not_begun(sequence, step)
                 continue
             wanted = job.wanted
             job.inputs = {**states, **job.inputs}
@@ -160,11 +163,17 @@ class Sequences:
         sequence.busy, sequence.used = False, time.monotonic()
         if outputs is not None:
             sequence.states = {i: np.array(outputs[o], copy=True) if _is_part(outputs[o]) else outputs[o] for i, o in self._states.items()}
-        elif step.starts:
-            sequence.states = None
+        else:
+            self._not_begun(sequence, step)
         if outputs is not None and step.ends:
             sequence.states = None
         self._go_on(id, sequence)
+
+    @staticmethod
+    def _not_begun(sequence: _Sequence, step: Step) -> None:
+        """After a request that failed: one that starts leaves no states of what was before."""
+        if step.starts:
+            sequence.states = None
 
     def _forget(self, id: int | str, sequence: _Sequence) -> None:
         if self._sequences.get(id) is sequence:

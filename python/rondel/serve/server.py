@@ -143,13 +143,15 @@ class Server:
         while not web.started and not serving.done():
             await asyncio.sleep(0.005)
         on_ready(loaded)
+        del loaded  # else models that are removed stay alive
         await asyncio.wait([asyncio.ensure_future(stopped.wait()), serving], return_when=asyncio.FIRST_COMPLETED)
+        end = loop.time() + self._grace
         left = await self.service.drain(self._grace)
         if left:
             log.warning("%d requests are given up: they did not end within %g s", left, self._grace)
         web.should_exit, web.force_exit = True, left > 0
         if rpc is not None:
-            await rpc.stop(0 if left else 1)
+            await rpc.stop(max(0.0, end - loop.time()))  # answers that are still being written
         await serving
         if not left:
             await self.service.close()

@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import zlib
 
 import numpy as np
 import onnx
@@ -15,7 +16,9 @@ from serving import SUM, TANH, TRIPS, Gate, ask, infer, model, tensor  # noqa: E
 from tritonclient.utils import InferenceServerException  # noqa: E402
 
 import rondel.serve  # noqa: E402
+import rondel.serve.errors  # noqa: E402
 from rondel.serve import ModelSettings, Server  # noqa: E402
+from rondel.serve.datatypes import datatype_of, from_bytes, from_list  # noqa: E402
 
 # A client of tritonclient that the server's thread collects cannot close itself.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -97,6 +100,46 @@ def test_what_json_cannot_say_is_not_null(server):
     x = np.array([[np.nan, np.inf, -np.inf, 0]], np.float32)
     status, _, found = infer(server.url, "tanh", tensor("x", x))
     np.testing.assert_array_equal(found["y"], [[np.nan, 1, -1, 0]])
+
+
+def test_nan_of_every_float_is_not_null(server):
+    body = {"inputs": [tensor("a", [True]), tensor("b", [1]), tensor("c", [1]), tensor("d", [np.inf]), tensor("e", [np.nan]), tensor("f", ["a"]),
+                       tensor("g", [1]), tensor("h", [np.nan])]}  # fmt: skip
+    for item, datatype in zip(body["inputs"], ("BOOL", "UINT8", "INT64", "FP16", "FP64", "BYTES", "INT8", "BF16")):
+        item["datatype"] = datatype
+    for name in ("d2", "e2", "h2"):
+        status, _, answer = ask(server.url, "/v2/models/types/infer", {**body, "outputs": [{"name": name}]})
+        assert status == 200 and b"null" not in answer and not np.isfinite(json.loads(answer)["outputs"][0]["data"]).any()
+
+
+@pytest.mark.parametrize("datatype, data", [("UINT64", [1, 2**63]), ("UINT64", [[2**64 - 1], [0]]), ("FP16", [65504]), ("FP32", [3e38]), ("FP64", [1e300, np.inf])])
+def test_numbers_that_a_datatype_holds(datatype, data):
+    found = from_list(data, datatype, (len(data),), "x")
+    assert found.tolist() == pytest.approx(np.ravel(np.array(data, object)).tolist(), rel=1e-6) and datatype_of(found, "x") == datatype
+
+
+@pytest.mark.parametrize("datatype, data", [
+    ("FP16", [70000]), ("FP32", [1e300]), ("BF16", [1e39]), ("UINT64", [2**64]), ("UINT64", [-1, 2**63]), ("INT64", [2**63]), ("UINT64", [1, 2.5]),
+    ("UINT64", [2**63, "a"]), ("FP64", [10**400]),
+])  # fmt: skip
+def test_numbers_that_a_datatype_does_not_hold(datatype, data):
+    with pytest.raises(rondel.serve.errors.Refusal, match="input 'x'"):
+        from_list(data, datatype, (len(data),), "x")
+
+
+def test_bytes_of_bool_are_0_or_1():
+    assert from_bytes(b"\0\1", "BOOL", (2,), "x").tolist() == [False, True]
+    with pytest.raises(rondel.serve.errors.Refusal, match="input 'x' is of BOOL; expected bytes of 0 and 1"):
+        from_bytes(b"\0\2", "BOOL", (2,), "x")
+
+
+def test_packed_bodies_that_are_cut_off_or_go_on(server):
+    text = json.dumps({"inputs": [X]}).encode()
+    for kind, pack in (("gzip", gzip.compress), ("deflate", zlib.compress)):
+        for body, expected in ((pack(text)[:-1], "cut off"), (pack(text) + b"more", "go on")):
+            status, _, answer = ask(server.url, "/v2/models/tanh/infer", body, {"Content-Encoding": kind})
+            assert status == 400 and expected in json.loads(answer)["error"]
+        assert ask(server.url, "/v2/models/tanh/infer", pack(text), {"Content-Encoding": kind})[0] == 200
 
 
 def test_asyncio_client(server):
@@ -288,7 +331,7 @@ def test_a_port_that_is_taken(server):
         Server({"tanh": TANH}, http_port=port, grpc_port=None).start()
 
 
-@pytest.mark.parametrize("wrong", [{"batch": "maybe"}, {"queue": 0}, {"max_batch": -1}, {"deadline": -1.0}, {"instances": True}])
+@pytest.mark.parametrize("wrong", [{"batch": "maybe"}, {"queue": 0}, {"max_batch": -1}, {"deadline": -1.0}, {"instances": True}, {"instances": 1.5}, {"threads": 0.5}, {"batch_delay": float("inf")}, {"max_trips": 2.5}, {"deadline": float("nan")}])
 def test_settings_are_checked(wrong):
     with pytest.raises(rondel.CallerError, match="ModelSettings." + next(iter(wrong))):
         ModelSettings(**wrong)

@@ -58,6 +58,8 @@ def from_bytes(data: Any, datatype: str, shape: tuple[int, ...], name: str) -> n
         return _texts(_split(data, name), shape, name)
     if len(data) != count * dtype.itemsize:
         raise bad_request(f"input '{name}' has {len(data)} bytes; expected {count * dtype.itemsize} for {datatype}{list(shape)}")
+    if datatype == "BOOL" and (np.frombuffer(data, np.uint8) > 1).any():
+        raise bad_request(f"input '{name}' is of BOOL; expected bytes of 0 and 1")
     return np.frombuffer(data, dtype).reshape(shape)
 
 
@@ -91,19 +93,31 @@ def from_list(data: Any, datatype: str, shape: tuple[int, ...], name: str) -> np
         return _texts(_flat(data), shape, name)
     try:
         found = np.asarray(data)
+        if dtype == np.uint64 and found.dtype.kind == "f" and all(type(x) is int for x in _flat(data)):
+            found = np.array(data, object)  # NumPy makes floats of small and large integers together
         if found.size == 0:
+            found = found.astype(dtype)
+        if found.dtype == object and dtype.kind in "iu" and all(type(x) is int for x in found.flat):
+            _check_range(found, dtype)
             found = found.astype(dtype)
         kinds = {"b": "b", "u": "iu", "i": "iu"}.get(dtype.kind, "iuf")
         if found.dtype.kind not in kinds:
             raise ValueError(f"its data are of {found.dtype}; expected {datatype}")
         if dtype.kind in "iu" and found.size:
-            limits = np.iinfo(dtype)
-            if int(found.min()) < limits.min or int(found.max()) > limits.max:
-                raise ValueError(f"a number is not within {limits.min} to {limits.max}")
+            _check_range(found, dtype)
         with np.errstate(over="ignore"):
-            return found.astype(dtype).reshape(shape)
+            made = found.astype(dtype)
+        if dtype.kind in "fV" and (np.isinf(made.astype(np.float64)) & np.isfinite(found)).any():
+            raise ValueError("a number is too large for the datatype")
+        return made.reshape(shape)
     except (ValueError, TypeError, OverflowError) as error:
         raise bad_request(f"input '{name}' ({datatype}{list(shape)}): {error}") from None
+
+
+def _check_range(numbers: np.ndarray, dtype: np.dtype) -> None:
+    limits = np.iinfo(dtype)
+    if int(numbers.min()) < limits.min or int(numbers.max()) > limits.max:
+        raise ValueError(f"a number is not within {limits.min} to {limits.max}")
 
 
 def _flat(data: Any) -> list[Any]:

@@ -119,6 +119,10 @@ async def _body(request: Request, most: int) -> bytes:
         raise bad_request(f"the body is no {encoding}: {error}") from None
     if len(found) > most:
         raise too_large
+    if not unpack.eof:
+        raise bad_request(f"the body is cut off: its {encoding} has no end")
+    if unpack.unused_data:
+        raise bad_request(f"{len(unpack.unused_data)} bytes go on behind the end of the body's {encoding}")
     return found
 
 

@@ -151,7 +151,8 @@ def rendered(said: Any) -> bytes:
 
 def _has_nonfinite(said: Any) -> bool:
     arrays = [o["data"] for o in said.get("outputs", ()) if "data" in o] if isinstance(said, dict) else []
-    return any(a.dtype.kind == "f" and not np.isfinite(a).all() for a in arrays)
+    floats = [a.astype(np.float32) if a.dtype.kind == "V" else a for a in arrays if a.dtype.kind in "fV"]  # V: bfloat16
+    return any(not np.isfinite(a).all() for a in floats)
 
 
 def _as_list(x: Any) -> Any:

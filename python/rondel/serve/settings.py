@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,12 +44,16 @@ class ModelSettings:
         if self.batch not in BATCHING:
             raise CallerError(f"ModelSettings.batch is {self.batch!r}; expected one of {', '.join(map(repr, BATCHING))}")
         for name in ("max_batch", "queue", "instances", "max_sequences"):
-            _check(name, getattr(self, name), 1)
-        for name in ("batch_delay", "threads", "sequence_idle", "deadline", "max_trips", "max_memory_bytes"):
+            _check(name, getattr(self, name), 1, whole=True)
+        for name in ("threads", "max_trips", "max_memory_bytes"):
             if getattr(self, name) is not None:
-                _check(name, getattr(self, name), 0)
+                _check(name, getattr(self, name), 0, whole=True)
+        for name in ("batch_delay", "sequence_idle", "deadline"):
+            if getattr(self, name) is not None:
+                _check(name, getattr(self, name), 0, whole=False)
 
 
-def _check(name: str, value: Any, least: int) -> None:
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not value >= least:
-        raise CallerError(f"ModelSettings.{name} is {value!r}; expected a number of {least} or more")
+def _check(name: str, value: Any, least: int, whole: bool) -> None:
+    kinds = int if whole else (int, float)
+    if not isinstance(value, kinds) or isinstance(value, bool) or not least <= value < math.inf:
+        raise CallerError(f"ModelSettings.{name} is {value!r}; expected {'an integer' if whole else 'seconds'} of {least} or more")

@@ -160,6 +160,8 @@ def _states(given, paths):
     for text in given:
         model, sign, rest = text.partition(":")
         if not sign or model not in paths:
+            if not paths:
+                raise UsageError(f"--state {text}: no model is named on the command line; name the file, too: NAME=path")
             if len(paths) != 1:
                 raise UsageError(f"--state {text}: there is more than one model; expected NAME:INPUT=OUTPUT")
             model, rest = next(iter(paths)), text

@@ -68,6 +68,19 @@ def test_the_repository(server, folder):
     assert ask(server.url, "/v2/repository/models/new/unload", b"")[0] == 404
 
 
+def test_files_of_the_repository_that_are_left_out_are_named(tmp_path, caplog):
+    onnx.save(scale(1), tmp_path / "a b.onnx")
+    (tmp_path / "later" / "2").mkdir(parents=True)
+    onnx.save(scale(1), tmp_path / "later" / "2" / "model.onnx")
+    (tmp_path / "twice" / "1").mkdir(parents=True)
+    onnx.save(scale(2), tmp_path / "twice" / "1" / "model.onnx")
+    onnx.save(scale(3), tmp_path / "twice.onnx")
+    with Server({}, repository=str(tmp_path), http_port=0, grpc_port=None) as s:
+        assert set(index(s)) == {"twice"} and infer(s.url, "twice", tensor("x", ONE))[2]["y"].tolist() == [[3, 3]]
+    text = "\n".join(r.getMessage() for r in caplog.records)
+    assert text.count("a b.onnx") == text.count("2/model.onnx") == text.count("which is taken") == 1
+
+
 def test_a_broken_file_replaces_nothing(server, folder):
     good = (folder / "scale.onnx").read_bytes()
     (folder / "scale.onnx").write_bytes(b"no model")
@@ -382,6 +395,7 @@ def test_the_command_serves_files_by_name(tmp_path):
         (("m.onnx", "--batch", "q=on"), 2, "expected auto, on or off"),
         (("m.onnx", "--state", "x"), 2, "expected INPUT=OUTPUT"),
         (("m.onnx", "n.onnx", "--state", "x=y"), 2, "expected NAME:INPUT=OUTPUT"),
+        (("--repository", ".", "--state", "x=y"), 2, "--state x=y: no model is named on the command line; name the file, too"),
         (("m.onnx", "--port", "70000"), 2, "no port"),
         (("m.onnx", "--queue", "0"), 2, "expected 1 or more"),
         (("m.onnx", "--repository", "nowhere"), 2, "no such folder"),

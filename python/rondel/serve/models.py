@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import glob
 import logging
 import os
 import re
@@ -92,7 +93,7 @@ class LoadedModel:
             else:
                 self.sequences.add(job, step)
             outputs = await job.future
-        except BaseException:  # it failed, was late, or the client has gone
+        except BaseException:  # it failed, was late, or, over gRPC, the client has gone; HTTP does not tell
             job.future.cancel()
             job.stop()
             self._queue.drop(job)
@@ -231,6 +232,7 @@ class Models:
         self._sources: dict[str, tuple[Any, ModelSettings, Any]] = {}
         self._retired: list[LoadedModel] = []
         self._reasons: dict[str, str] = {}
+        self._warned: set[str] = set()  # files of the repository
         self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()  # while somebody holds one or waits for it
         self._closing: dict[LoadedModel, asyncio.Task[None]] = {}
 
@@ -365,17 +367,35 @@ class Models:
         return path, self._settings, None
 
     def _in_repository(self) -> dict[str, str]:
-        """The files of the repository by the names of their models: NAME.onnx, or Triton's NAME/1/model.onnx."""
+        """The files of the repository by the names of their models: NAME.onnx, or else Triton's NAME/1/model.onnx."""
         if self._repository is None:
             return {}
-        found = {}
-        for entry in os.scandir(self._repository):
+        found: dict[str, str] = {}
+        entries = sorted(os.scandir(self._repository), key=lambda e: (e.is_dir(), e.name))
+        for entry in entries:
             stem, ending = os.path.splitext(entry.name)
-            if ending == ".onnx" and _NAME.fullmatch(stem):
-                found[stem] = entry.path
-            elif _NAME.fullmatch(entry.name) and os.path.isfile(path := os.path.join(entry.path, VERSION, "model.onnx")):
-                found[entry.name] = path
+            path = entry.path
+            if entry.is_dir():
+                stem, path = entry.name, os.path.join(entry.path, VERSION, "model.onnx")
+                if not os.path.isfile(path):
+                    others = sorted(glob.glob("*/model.onnx", root_dir=entry.path))
+                    if others:
+                        self._warn_once(entry.path, f"has no version {VERSION}, but {', '.join(others)}; expected {VERSION}/model.onnx")
+                    continue
+            elif ending != ".onnx":
+                continue
+            if not _NAME.fullmatch(stem):
+                self._warn_once(path, "cannot give a model its name; expected letters, digits, '_', '-' and '.'")
+            elif stem in found:
+                self._warn_once(path, f"has the name of {found[stem]}, which is taken")
+            else:
+                found[stem] = path
         return found
+
+    def _warn_once(self, path: str, why: str) -> None:
+        if path not in self._warned:
+            self._warned.add(path)
+            log.warning("%s is left out: it %s", path, why)
 
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")

@@ -106,6 +106,11 @@ def test_a_stream_is_answered_in_order(client):
     client.stop_stream()
 
 
+def test_an_error_in_a_stream_says_its_request(stub):
+    requests = [service_pb2.ModelInferRequest(model_name="none", id=id) for id in ("a", "b")]
+    assert [answer.infer_response.id for answer in stub.ModelStreamInfer(iter(requests))] == ["a", "b"]
+
+
 def test_a_sequence_in_a_stream(client):
     answers = queue.Queue()
     client.start_stream(callback=lambda result, error: answers.put((result, error)))

@@ -122,28 +122,32 @@ class _Calls:
 
     async def ModelStreamInfer(self, requests: Any, context: Any) -> AsyncIterator[Any]:
         """Answers in the order of the requests, which run at the same time as far as their sequences allow."""
-        begun: asyncio.Queue[asyncio.Task[Any] | None] = asyncio.Queue(maxsize=64)
+        begun: asyncio.Queue[tuple[str, asyncio.Task[Any]] | None] = asyncio.Queue()
+        room = asyncio.Semaphore(64)
 
         async def begin() -> None:
             try:
                 async for request in requests:
-                    await begun.put(asyncio.ensure_future(self._infer(request, None)))
+                    await room.acquire()  # before the task is made: nobody would end one that waits for a place
+                    begun.put_nowait((request.id, asyncio.ensure_future(self._infer(request, None))))
             finally:
-                await begun.put(None)
+                begun.put_nowait(None)
 
         reader = asyncio.ensure_future(begin())
-        task: asyncio.Task[Any] | None = None
+        one: tuple[str, asyncio.Task[Any]] | None = None
         try:
-            while (task := await begun.get()) is not None:
+            while (one := await begun.get()) is not None:
+                room.release()
                 try:
-                    yield message("ModelStreamInferResponse")(infer_response=await task)
+                    yield message("ModelStreamInferResponse")(infer_response=await one[1])
                 except Exception as error:
-                    yield message("ModelStreamInferResponse")(error_message=str(refusal_of(error)))
+                    failed = message("ModelInferResponse")(id=one[0])
+                    yield message("ModelStreamInferResponse")(error_message=str(refusal_of(error)), infer_response=failed)
         finally:
             reader.cancel()
-            for left in [task, *(begun.get_nowait() for _ in range(begun.qsize()))]:
+            for left in [one, *(begun.get_nowait() for _ in range(begun.qsize()))]:
                 if left is not None:
-                    left.cancel()
+                    left[1].cancel()
 
     async def _infer(self, request: Any, seconds: float | None) -> Any:
         said = _read(request)

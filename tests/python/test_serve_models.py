@@ -22,7 +22,7 @@ uvicorn = pytest.importorskip("uvicorn")
 from serving import SUM, TANH, TRIPS, Gate, ask, in_parallel, infer, model, tensor, wait_for  # noqa: E402
 
 import rondel  # noqa: E402
-from rondel.serve import ModelSettings, Server, Service, application  # noqa: E402
+from rondel.serve import ModelSettings, Server, Service, application, models  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 ONE, TWO = ([[1, 1]], [[2, 2]])
@@ -90,6 +90,25 @@ def test_a_broken_file_replaces_nothing(server, folder):
     (folder / "scale.onnx").write_bytes(good)
     for name in ("..%2Fscale", "a%2Fb", ".."):
         assert ask(server.url, f"/v2/repository/models/{name}/load", b"")[0] == 404
+
+
+def test_the_proof_and_the_session_are_of_one_file(tmp_path, monkeypatch):
+    """The file is replaced by a model that mixes rows, after the session has read the one that does not."""
+    path = tmp_path / "m.onnx"
+    onnx.save(scale(2), path)
+    opened = models.open_session
+
+    def replaced(source, *rest):
+        session = opened(source, *rest)
+        if "k" not in seen:
+            seen.append("k")
+            onnx.save(model("g (float[b,2] x) => (float[b,2] mixed) { m = ReduceMean (x) mixed = Sub (x, m) }"), path)
+        return session
+
+    seen = []
+    monkeypatch.setattr(models, "open_session", replaced)
+    loaded = models.LoadedModel("m", str(path), ModelSettings())
+    assert loaded.outputs[0].name == "mixed" and "it reduces the rows" in loaded.why_alone
 
 
 def test_replacing_loses_no_request(server, folder):

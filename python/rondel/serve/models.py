@@ -35,12 +35,11 @@ class LoadedModel:
 
     def __init__(self, name: str, source: Any, settings: ModelSettings, engine: str = "rondel", session: Any = None) -> None:
         self.name, self.settings, self.engine = name, settings, engine
-        self.session = open_session(source, engine, settings) if session is None else session
+        self.session, self.why_alone = _opened(source, engine, settings) if session is None else (session, _why_alone(None, settings))
         self._budgets = Limits() if session is None else check_given(session, name, settings)  # of each run; a session that we open has its own
         self.inputs, self.outputs = list(self.session.get_inputs()), list(self.session.get_outputs())
         self._defaults = {p.name for p in default_inputs(self.session)}
         self.states = checked_states(self.session, settings.states, name)
-        self.why_alone = _why_alone(source, settings)
         self._required = {p.name for p in self.inputs}
         self._types = {p.name: datatype_of_port(p.type) for p in [*self.inputs, *default_inputs(self.session)]}
         self._usual = [p.name for p in self.outputs if p.name not in self.states.values()]
@@ -183,6 +182,25 @@ class LoadedModel:
             "name": self.name, "version": VERSION, "last_inference": m.last_ms, "inference_count": m.rows, "execution_count": m.runs.count,
             "inference_stats": {key: {"count": d.count, "ns": d.ns} for key, d in durations.items()},
         }  # fmt: skip
+
+
+def _opened(source: Any, engine: str, settings: ModelSettings) -> tuple[Any, str | None]:
+    """A session, and why its requests are not joined. Both read the file, which must be the same one: if it has been replaced, again."""
+    for _ in range(5):
+        before = _stamp(source)
+        found = open_session(source, engine, settings), _why_alone(source, settings)
+        if _stamp(source) == before:
+            return found
+    raise CallerError(f"{source}: the file changes while it is read; load it again when it is written")
+
+
+def _stamp(source: Any) -> tuple[int, ...] | None:
+    """What tells a file from the one that replaces it; None: there is no file."""
+    try:
+        found = os.stat(source) if isinstance(source, (str, os.PathLike)) else None
+    except OSError:
+        return None
+    return None if found is None else (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 def _why_alone(source: Any, settings: ModelSettings) -> str | None:

@@ -10,8 +10,8 @@ namespace rondel {
 namespace {
 
 struct Registry {
-  std::mutex mutex;  // held from before a fork until after it, in parent and child
-  std::vector<ForkAware*> all;
+  std::mutex mutex;             // held from before a fork until after it, in parent and child
+  std::vector<ForkAware*> all;  // outer locks first
 
   Registry() {
     pthread_atfork([] { instance().before(); }, [] { instance().in_parent(); },
@@ -39,9 +39,10 @@ struct Registry {
 
 }  // namespace
 
-ForkRegistration::ForkRegistration(ForkAware& object) : object_(object) {
+ForkRegistration::ForkRegistration(ForkAware& object, bool outer) : object_(object) {
   const std::lock_guard lock(Registry::instance().mutex);
-  Registry::instance().all.push_back(&object_);
+  auto& all = Registry::instance().all;
+  all.insert(outer ? all.begin() : all.end(), &object_);
 }
 ForkRegistration::~ForkRegistration() {
   const std::lock_guard lock(Registry::instance().mutex);

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <mutex>
 
 namespace rondel {
@@ -23,7 +24,8 @@ class ForkAware {
 /// between, and then all other members must exist.
 class ForkRegistration {
  public:
-  explicit ForkRegistration(ForkAware&);
+  /// `outer`: a lock under which others of this kind are taken; a fork takes it before them.
+  explicit ForkRegistration(ForkAware&, bool outer = false);
   ~ForkRegistration();
   ForkRegistration(const ForkRegistration&) = delete;
   ForkRegistration& operator=(const ForkRegistration&) = delete;
@@ -35,7 +37,7 @@ class ForkRegistration {
 /// A mutex that a child of fork() finds unlocked, and what it guards whole: a fork waits for it.
 class ForkMutex : ForkAware {
  public:
-  ForkMutex() = default;
+  explicit ForkMutex(bool outer = false) : registration_(*this, outer) {}
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
 
@@ -45,7 +47,25 @@ class ForkMutex : ForkAware {
   void after_fork_in_child() override { mutex_.unlock(); }
 
   std::mutex mutex_;
-  ForkRegistration registration_{*this};
+  ForkRegistration registration_;
+};
+
+/// Work that makes tables when it is done for the first time, which are then kept (static locals).
+/// A fork waits until they are made: a child would wait forever for the thread that made them. Not
+/// to be nested, and the work must not make ForkAware objects.
+class FirstUse {
+ public:
+  template <class Work> auto run(const Work& work) {
+    if (done_.load(std::memory_order_acquire)) return work();
+    const std::lock_guard lock(mutex_);
+    auto result = work();
+    done_.store(true, std::memory_order_release);
+    return result;
+  }
+
+ private:
+  std::atomic<bool> done_ = false;
+  ForkMutex mutex_{true};
 };
 
 }  // namespace rondel

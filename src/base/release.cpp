@@ -86,6 +86,9 @@ class ProcessReleaseQueue : ForkAware {
   ForkRegistration registration_{*this};
 };
 
+/// Made when the library is loaded: a fork must not find it half made.
+[[maybe_unused]] const ReleaseQueue& made_early = ProcessReleaseQueue::releases();
+
 }  // namespace
 
 void release_later(std::shared_ptr<void> last) noexcept {

@@ -27,10 +27,10 @@ constexpr int most_depth = 12;
 constexpr int most_cases = 5;
 
 /// The intern table: all expressions, by text.
-class Table : ForkAware {
+class Table {
  public:
   const Expression* intern(Expression e) {
-    const std::lock_guard lock(*mutex_);
+    const std::lock_guard lock(mutex_);
     if (const auto it = known_.find(e.text); it != known_.end()) return it->second.get();
     auto made = std::make_unique<Expression>(std::move(e));
     if (made->kind == Kind::name) made->names = {Symbol(made.get())};
@@ -45,17 +45,12 @@ class Table : ForkAware {
   }
 
  private:
-  void before_fork() override { mutex_->lock(); }
-  void after_fork_in_parent() override { mutex_->unlock(); }
-  void after_fork_in_child() override {
-    (void)mutex_.release();  // NOLINT: leaked, because it is locked
-    mutex_ = std::make_unique<std::mutex>();
-  }
-
-  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  ForkMutex mutex_;
   std::unordered_map<std::string_view, std::unique_ptr<const Expression>> known_;
-  ForkRegistration registration_{*this};
 };
+
+/// Made when the library is loaded: a fork must not find it half made.
+[[maybe_unused]] const Table& made_early = Table::get();
 
 /// A sum under construction. `fits`: no number has exceeded 64 bits.
 struct Sum {

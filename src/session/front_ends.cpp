@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/fork.h"
 #include "base/text.h"
 #include "frontends/mdf/front_end.h"
 #include "frontends/onnx/import.h"
@@ -45,11 +46,20 @@ frontends::ImportOptions import_options(const SessionOptions& o) {
   return {checked(o).loop_cond, o.external_data_dir};
 }
 
+FirstUse& first_read() {
+  static auto* one = new FirstUse;
+  return *one;
+}
+/// Made when the library is loaded: a fork must not find it half made.
+[[maybe_unused]] const FirstUse& made_early = first_read();
+
 frontends::Imported read(const Source& s, const SessionOptions& o) {
   const frontends::ImportOptions options = import_options(o);
-  frontends::Imported imported = front_end_of(s).import(s, options);
-  write_gradients(imported.graph);
-  return imported;
+  return first_read().run([&] {
+    frontends::Imported imported = front_end_of(s).import(s, options);
+    write_gradients(imported.graph);
+    return imported;
+  });
 }
 
 frontends::Survey survey(const Source& s, const SessionOptions& o) {

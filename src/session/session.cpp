@@ -2,6 +2,7 @@
 
 #include "base/cancellation.h"
 #include "base/error.h"
+#include "base/fork.h"
 #include "base/profiles.h"
 #include "compile/check_mode.h"
 #include "compile/plan_builder.h"
@@ -32,6 +33,13 @@ frontends::Imported read(const auto& model, const SessionOptions& o) {
   const ProfileScope scope(o.profile.get(), ProfileEvent::Kind::load, "reading the model");
   return session::read_model(model, o);
 }
+
+FirstUse& first_compilation() {
+  static auto* one = new FirstUse;
+  return *one;
+}
+/// Made when the library is loaded: a fork must not find it half made.
+[[maybe_unused]] const FirstUse& made_early = first_compilation();
 
 /// The same graph with a new symbol for each unknown extent of each input, for inputs whose extents
 /// differ although the model gives them the same name.
@@ -118,7 +126,8 @@ struct Session::Impl {
     const bool interpreting = compiler->execution() == Execution::interpreter;
     const bool optimise = options.graph_optimization_level > 0;
     compile::BuildContext b;
-    ir::Graph made = compile::compile_graph(std::move(g), options);
+    ir::Graph made = first_compilation().run(
+        [&] { return compile::compile_graph(std::move(g), options); });
     session::share_constants(made);
     b.graph = std::make_shared<const ir::Graph>(std::move(made));
     b.compiler = compiler;

@@ -109,6 +109,9 @@ class Watchdog : ForkAware {
   ForkRegistration registration_{*this};
 };
 
+/// Made when the library is loaded: a fork must not find it half made.
+[[maybe_unused]] const WatchdogThread& made_early = Watchdog::watcher();
+
 }  // namespace
 
 Watch::Watch(runtime::Run& run, const RunOptions& options) {

@@ -214,6 +214,28 @@ def test_names_that_are_unknown_leave_nothing(server):
     assert len(server.service.models._locks) == 0
 
 
+def test_a_job_wakes_a_thread_that_takes_it():
+    """Of two threads, one waits for a batch to fill; the other is woken for what does not fit that batch."""
+    gate = Gate()
+    gate.open.set()
+    too_many = tensor("x", np.ones((9, 2)))
+    with Server({"gate": (gate, ModelSettings(batch="on", instances=2, max_batch=4, batch_delay=100.0))}, http_port=0, grpc_port=None) as s:
+        queue = s.service.models.find("gate")._queue
+        (first,) = in_parallel(lambda: infer(s.url, "gate", tensor("x", ONE)))
+        wait_for(lambda: queue._idle == 1)
+        for _ in range(2):
+            wait_for(lambda: len(queue._changed._waiters) == 2)
+            assert infer(s.url, "gate", too_many)[0] == 200
+        assert not first.done()
+        gate.open.clear()  # the other thread is busy, so that the one that waits takes what fills its batch
+        (other,) = in_parallel(lambda: infer(s.url, "gate", too_many))
+        wait_for(lambda: queue._idle == 0)
+        (last,) = in_parallel(lambda: infer(s.url, "gate", tensor("x", np.ones((3, 2)))))
+        wait_for(lambda: gate.runs[-1] == 4)
+        gate.open.set()
+        assert [f.result(20)[0] for f in (first, other, last)] == [200] * 3
+
+
 def test_budgets_of_a_session_that_is_given():
     """They hold for each run, as for a file; what a session cannot keep is refused."""
     session = rondel.InferenceSession(TRIPS)

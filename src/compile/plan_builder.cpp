@@ -6,7 +6,7 @@
 #include "compile/steps.h"
 #include "lowering/extract.h"
 #include "lowering/group.h"
-#include "ops/concat.h"
+#include "ops/layout/concat.h"
 #include "ops/meaning.h"
 #include "runtime/append.h"
 #include "runtime/branch.h"

@@ -8,7 +8,7 @@
 #include "lowering/class_extents.h"
 #include "lowering/lower.h"
 #include "lowering/shape_class.h"
-#include "ops/one_element.h"
+#include "ops/layout/one_element.h"
 
 #include <algorithm>
 #include <array>

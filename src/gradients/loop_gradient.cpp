@@ -7,7 +7,7 @@
 #include "ir/loop_editor.h"
 #include "ops/gradients.h"
 #include "ops/meaning.h"
-#include "ops/sequence_gradients.h"
+#include "ops/sequences/sequence_gradients.h"
 #include "passes/loop_body.h"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #include "base/cancellation.h"
 #include "ir/loop_parts.h"
 #include "lowering/extract.h"
+#include "ops/layout/reading_view.h"
 #include "ops/meaning.h"
-#include "ops/reading_view.h"
 
 #include <algorithm>
 #include <map>

@@ -2,7 +2,7 @@
 
 #include "base/cancellation.h"
 #include "base/error.h"
-#include "ops/reading_view.h"
+#include "ops/layout/reading_view.h"
 
 #include <algorithm>
 #include <cstring>

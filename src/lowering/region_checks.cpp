@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "lowering/extent_expression.h"
 #include "lowering/region_tree.h"
-#include "ops/reading_view.h"
+#include "ops/layout/reading_view.h"
 
 #include <algorithm>
 

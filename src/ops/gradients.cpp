@@ -1,7 +1,7 @@
 #include "ops/gradients.h"
 
 #include "base/axis.h"
-#include "ops/sequence_gradients.h"
+#include "ops/sequences/sequence_gradients.h"
 
 namespace rondel::ops {
 namespace {

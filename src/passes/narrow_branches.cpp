@@ -1,7 +1,7 @@
 #include "passes/narrow_branches.h"
 
 #include "ir/builder.h"
-#include "ops/one_element.h"
+#include "ops/layout/one_element.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 #include "passes/narrow_elements.h"
 
 #include "ir/builder.h"
+#include "ops/layout/one_element.h"
 #include "ops/meaning.h"
-#include "ops/one_element.h"
 #include "passes/linear_forms.h"
 
 #include <algorithm>

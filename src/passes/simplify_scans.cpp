@@ -4,7 +4,7 @@
 #include "ir/infer.h"
 #include "ir/loop_editor.h"
 #include "ir/name_of.h"
-#include "ops/gather.h"
+#include "ops/layout/gather.h"
 
 namespace rondel::passes {
 namespace {

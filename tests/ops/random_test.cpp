@@ -1,4 +1,4 @@
-#include "ops/random.h"
+#include "ops/random/random.h"
 
 #include "ops/op_test.h"
 #include "scalar/run.h"

@@ -172,7 +172,7 @@ def test_search_in_a_browser(browser, address, words, page):
     assert not complaints(browser)
 
 
-@pytest.mark.parametrize("page", ["docs/tutorials/decoder", "docs/tour", "reference/python/rondel.functions.onnx", "reference/cpp/rondel/network/layers", "source/src/ops/max.cpp"])
+@pytest.mark.parametrize("page", ["docs/tutorials/decoder", "docs/tour", "reference/python/rondel.functions.onnx", "reference/cpp/rondel/network/layers", "source/src/ops/elementwise/max.cpp"])
 def test_pages_in_a_browser(browser, address, page):
     browser.get(f"{address}/{page}.html")
     assert browser.find_element("tag name", "h1").is_displayed()

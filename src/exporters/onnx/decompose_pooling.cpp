@@ -4,8 +4,8 @@
 #include "exporters/onnx/decompositions.h"
 #include "exporters/onnx/int64_arithmetic.h"
 #include "ops/compose.h"
-#include "ops/pooling.h"
-#include "ops/windows.h"
+#include "ops/windows/pooling.h"
+#include "ops/windows/windows.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,9 +1,9 @@
-// Random draws in standard ops: the same numbers as ops/random.h. Words of 32 bits are held in i64,
-// because every runtime supports i64 and no operation here overflows it.
+// Random draws in standard ops: the same numbers as ops/random/random.h. Words of 32 bits are held
+// in i64, because every runtime supports i64 and no operation here overflows it.
 #include "exporters/onnx/decompositions.h"
 #include "exporters/onnx/int64_arithmetic.h"
 #include "ops/compose.h"
-#include "ops/random.h"
+#include "ops/random/random.h"
 
 #include <array>
 #include <bit>
@@ -95,7 +95,7 @@ ValueId bits_53(const Int64Arithmetic& w, const Words& block, std::size_t part) 
   return w.add(w.mul(block[2 * part + 1], 1 << 21), w.div(block[2 * part], 1 << 11));
 }
 
-/// The same as `unit_interval` of ops/random.h.
+/// The same as `unit_interval` of ops/random/random.h.
 ValueId unit_interval(ir::Builder& b, DType t, const Words& block, std::size_t part) {
   const Int64Arithmetic w(b);
   const int kept = digits(t);

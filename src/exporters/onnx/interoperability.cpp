@@ -1,7 +1,7 @@
 #include "exporters/onnx/interoperability.h"
 
 #include "ir/builder.h"
-#include "ops/pooling.h"
+#include "ops/windows/pooling.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,0 +1,71 @@
+#include "base/error.h"
+#include "ops/batching.h"
+#include "ops/gradients.h"
+#include "ops/normalization/channels.h"
+#include "ops/type_rules.h"
+#include "ops/wide.h"
+
+namespace rondel::ops {
+namespace {
+
+Ex normalized(Emitter& e, std::size_t, const Indices& index) {
+  const Ex channel = index.size() < 2 ? e.builder().index(0) : index[1];
+  const Ex x = widened(e.load(0, index));
+  const auto of_channel = [&](std::size_t k) { return narrowed(x.type(), e.load(k, {channel})); };
+  const Ex deviation = sqrt(of_channel(4) + e.attributes().f("epsilon", 0));
+  const Ex scaled = (x - of_channel(3)) / deviation * of_channel(1);
+  return narrowed(e.output_dtype(), scaled + of_channel(2));
+}
+
+void channel_rule(ir::TypeContext& c) {
+  Conditions conditions;
+  require_channel_lists(c, conditions);
+  c.output(0, c.input(0));
+  conditions.state(c);
+}
+
+/// With d = 1 / sqrt(variance + epsilon): dx = dy scale d. The other adjoints are sums over all
+/// axes except the channel axis.
+std::vector<ir::ValueId> channel_gradient(ir::Builder& b, const ir::Node& node,
+                                          std::span<const ir::ValueId> adjoints) {
+  const ir::ValueId x = with_known_rank(b, node.inputs[0]);
+  const bool reshaped = x != node.inputs[0];
+  const ir::ValueId dy = reshaped ? with_shape_of(b, adjoints[0], x) : adjoints[0];
+  const ir::Type type = b.graph().value(x).type;
+  const std::int64_t axis = std::min<std::int64_t>(type.rank() - 1, 1);
+  ir::Ints others, channels(static_cast<std::size_t>(type.rank()), 1);
+  for (std::int64_t a = 0; a < type.rank(); ++a)
+    if (a != axis) others.push_back(a);
+  channels[static_cast<std::size_t>(axis)] = -1;
+  const auto of_channel = [&](std::size_t k) {
+    return b("reshape", {node.inputs[k], b.integers(channels)});
+  };
+  const auto summed = [&](ir::ValueId v, std::size_t k) {
+    return with_shape_of(b, b("reduce_sum", {v, b.integers(others)}, {{"keepdims", 0}}),
+                         node.inputs[k]);
+  };
+  const ir::ValueId epsilon = b.scalar(dtype_of(b, node.inputs[4]),
+                                       node.attributes.f("epsilon", 0));
+  const ir::ValueId d = b("reciprocal", {b("sqrt", {b("add", {of_channel(4), epsilon})})});
+  const ir::ValueId normal = b("mul", {b("sub", {x, of_channel(3)}), d});
+  const ir::ValueId dx = b("mul", {b("mul", {dy, of_channel(1)}), d});
+  const ir::ValueId half = b(
+      "mul", {b("mul", {dx, normal}), b("mul", {d, b.scalar(dtype_of(b, x), -0.5)})});
+  return {reshaped ? with_shape_of(b, dx, node.inputs[0]) : dx, summed(b("mul", {dy, normal}), 1),
+          summed(dy, 2), summed(b("neg", {dx}), 3), summed(half, 4)};
+}
+
+const ir::OpEntry channel_normalization{{
+    .name = "channel_normalization",
+    .doc = "y = (x - mean) / sqrt(variance + epsilon) * scale + bias, channel by channel",
+    .inputs = {{"x"}, {"scale"}, {"bias"}, {"mean"}, {"variance"}},
+    .attributes = {{"epsilon", 1e-5F}},
+    .type = floats_only(channel_rule),
+    .meaning = elements(normalized),
+    .in_place = {0},
+    .batch = merged_into_first_axis,
+    .gradient = channel_gradient,
+}};
+
+}  // namespace
+}  // namespace rondel::ops

@@ -4,6 +4,8 @@
 #include "ir/graph.h"
 #include "lowering/lower.h"
 
+#include <rondel/session.h>
+
 #include <memory>
 
 namespace rondel::compile {
@@ -13,6 +15,7 @@ struct BuildContext {
   std::shared_ptr<const ir::Graph> graph;
   std::shared_ptr<TieredCompiler> compiler;
   lowering::LoweringOptions lowering = {};
+  SessionOptions rewriting = {};           ///< for graphs that are made when the model runs
   std::shared_ptr<ExecutionLog> log = {};  ///< null: nothing is logged
 };
 

@@ -1,6 +1,7 @@
 #include "compile/plan_builder.h"
 
 #include "base/error.h"
+#include "compile/late_expansion.h"
 #include "compile/loop_builder.h"
 #include "compile/region_code.h"
 #include "compile/steps.h"
@@ -71,6 +72,7 @@ class PlanBuilder {
     const ir::Node& node = g_.node(group.nodes[0]);
     std::unique_ptr<runtime::Step> step;
     std::span<const ValueId> inputs = node.inputs, outputs = node.outputs;
+    lowering::Group inner;
     const bool appends = continues_state(group);
     if (appends) {
       step = append_step(group);
@@ -80,6 +82,10 @@ class PlanBuilder {
       outputs = group.outputs;
     } else if (ops::meaning_as<ops::Control>(*node.op) != nullptr) {
       step = node.is_loop() ? loop(group.nodes[0]) : branch(group.nodes[0]);
+    } else if (ops::meaning_as<ops::Composite>(*node.op) != nullptr) {
+      inner = alone(g_, group.nodes[0]);
+      step = late_expansion(b_, inner);
+      inputs = inner.inputs;
     } else {
       step = kernel_step(b_, g_, group.nodes[0]);
     }

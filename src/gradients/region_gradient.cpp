@@ -5,6 +5,7 @@
 #include "ir/clone.h"
 #include "ir/infer.h"
 #include "ops/gradients.h"
+#include "ops/meaning.h"
 
 #include <algorithm>
 
@@ -132,6 +133,9 @@ std::vector<ValueId> RegionGradient::adjoints_of_inputs(NodeId n,
 }
 
 void RegionGradient::refuse(NodeId n) const {
+  if (ops::meaning_as<ops::Composite>(*g_.node(n).op) != nullptr)
+    unsupported("{} has a gradient only where the rank of {} is known; a declared shape would do",
+                ir::where(g_, n), g_.value(g_.node(n).inputs[0]).name);
   unsupported(
       "{} has no gradient; on the way to it: {}. Name one of the values between in stop_gradient, "
       "or leave the inputs behind it out of wrt",

@@ -110,11 +110,13 @@ struct LoopNest : ir::Meaning {
 };
 
 /// A small graph of simpler ops, which replaces the node before lowering. `fn` returns one value
-/// for each output. Optional inputs that are not given are ValueId::none.
+/// for each output. Optional inputs that are not given are ValueId::none. The node is only replaced
+/// where the ranks of the inputs `ranked` are known; else that is done when the model runs.
 struct Composite : ir::Meaning {
   using Fn = std::function<std::vector<ir::ValueId>(ir::Builder&, const ir::Node&)>;
-  explicit Composite(Fn f) : fn(std::move(f)) {}
+  Composite(Fn f, std::vector<std::size_t> inputs) : fn(std::move(f)), ranked(std::move(inputs)) {}
   Fn fn;
+  std::vector<std::size_t> ranked;
 };
 
 /// A C++ function, in one of two forms.
@@ -191,7 +193,9 @@ inline auto nest(LoopNest::Fn f) { return std::make_shared<LoopNest>(std::move(f
 inline auto nest_on_buffers(LoopNest::Fn f) {
   return std::make_shared<LoopNest>(std::move(f), true);
 }
-inline auto composite(Composite::Fn f) { return std::make_shared<Composite>(std::move(f)); }
+inline auto composite(Composite::Fn f, std::vector<std::size_t> ranked = {}) {
+  return std::make_shared<Composite>(std::move(f), std::move(ranked));
+}
 inline auto kernel(SizedKernelMeaning::Prepare reference,
                    SizedKernelMeaning::Prepare fast = nullptr,
                    Elements::Extents extents = nullptr) {

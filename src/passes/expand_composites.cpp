@@ -20,6 +20,14 @@ ir::Type in_numbers(const ir::Type& t) {
   return ir::Type::tensor(t.dtype(), std::move(extents));
 }
 
+/// Whether the ranks are known that the expansion needs.
+bool ranks_known(const ir::Graph& g, const ir::Node& node, const ops::Composite& composite) {
+  return std::ranges::all_of(composite.ranked, [&](std::size_t k) {
+    return k >= node.inputs.size() || node.inputs[k] == ir::ValueId::none ||
+           g.value(node.inputs[k]).type.has_rank();
+  });
+}
+
 struct Item {
   ir::NodeId loop;
   std::size_t stack;
@@ -66,7 +74,7 @@ bool expand_composites(ir::Graph& g) {
       pending.pop_back();
       const ir::Node& node = g.node(n);
       const auto* composite = ops::meaning_as<ops::Composite>(*node.op);
-      if (composite == nullptr) continue;
+      if (composite == nullptr || !ranks_known(g, node, *composite)) continue;
       const std::size_t before = g.node_count();
       ir::Builder builder(g, region);
       builder.source(node.source);

@@ -30,9 +30,9 @@ struct Pipeline {
   std::span<const Pass> passes;
 };
 
-/// Brings a graph into the canonical form that readers of graphs may rely on: no composites, no
-/// identities, no values that are known without running the model, and no trip count that equals
-/// the extent of the loop's scans.
+/// Brings a graph into the canonical form that readers of graphs may rely on: no composites (but
+/// those that need a rank which is not known), no identities, no values that are known without
+/// running the model, and no trip count that equals the extent of the loop's scans.
 const Pipeline& canonicalize();
 /// Passes that only make a graph faster.
 const Pipeline& optimize();

@@ -135,6 +135,7 @@ struct Session::Impl {
                   .fast_kernels = !interpreting && !options.strict,
                   .evaluate = compile::make_evaluator(),
                   .verify = compile::verifies()};
+    b.rewriting = options;
     b.log = log;
     if (kept != nullptr) *kept = b.graph;
     return compile::build_plan(b, ir::RegionId::root);

@@ -77,7 +77,7 @@ class Mood:
 
 def mood(rng, families):
     """The mood of a seed. families: the names of all families of ops."""
-    kind = rng.choices([_anything, _nests, _ended, _empty, _moved, _projected, _growing, _sliced, _found], [6, 2, 6, 4, 2, 1, 5, 3, 3])[0]
+    kind = rng.choices([_anything, _nests, _ended, _empty, _moved, _projected, _growing, _sliced, _found, _composed], [6, 2, 6, 4, 2, 1, 5, 3, 3, 3])[0]
     made = kind(rng, families)
     if rng.random() < 0.15:
         made.dtypes = [*made.dtypes, rng.choice([*OTHER_DTYPES, *_stored(made.opset)])]
@@ -182,6 +182,19 @@ def _found(rng, families):
     made = _sliced(rng, families)
     made.weights.update({"found": 12, "best": 6, "windowed": 3, "slices": 3, "concat": 3, "ones": 2, "gather": 2})
     made.changing, made.risk = rng.choice([0.1, 0.6]), max(made.risk, 0.3)
+    return made
+
+
+def _composed(rng, families):
+    """Ops that Rondel composes of others, in loops and around them. Most of them round."""
+    made = _anything(rng, families)
+    made.weights.update({name: 0.3 for name in families})
+    made.weights.update({"loop": 3, "scan": 3, "reshape": 2, "transpose": 1, "ones": 2, "arithmetic": 2, "reduce": 1, "matmul": 1})
+    made.weights.update({name: rng.choice([1, 4, 12]) for name in ("recurrent", "normalized", "activation", "attention", "quantized", "resampled")})
+    made.exact, made.opset = rng.random() < 0.2, rng.choice([17, 18, 20, 21, 22, 23, 24, 25])
+    made.dtypes = [F32, F32, *rng.choices([F32, np.dtype(np.float64), np.dtype(np.float16), np.dtype(np.int8), np.dtype(np.uint8), I64], k=2)]
+    made.extents, made.depth = rng.choice([[1, 2, 3], [1, 2, 2, 3, 4, 5], [0, 1, 2, 3], [2, 4, 8, 17]]), rng.choice([1, 1, 2])
+    made.special = 0
     return made
 
 

@@ -47,7 +47,7 @@ class Fault:
 
     @property
     def refusal(self):
-        return "Error: " in self.what or "Exceeded: " in self.what
+        return any(f"{word}: " in self.what for word in ("Error", "Exceeded", "NotImplemented", "InvalidProtobuf", "InvalidGraph"))
 
     def __str__(self):
         place = f"output {self.output}: " if self.output else ""

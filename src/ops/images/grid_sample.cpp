@@ -202,9 +202,9 @@ const ir::OpEntry grid_sample{{
                    {"mode", "linear"},
                    {"padding_mode", "zeros"}},
     .type = grid_sample_rule,
-    .meaning = composite([](ir::Builder& b, const ir::Node& n) -> std::vector<ValueId> {
-      return {GridSampling(b, n).run()};
-    }),
+    .meaning = composite([](ir::Builder& b, const ir::Node& n)
+                             -> std::vector<ValueId> { return {GridSampling(b, n).run()}; },
+                         {0}),
 }};
 
 }  // namespace

@@ -297,9 +297,9 @@ const ir::OpEntry resize{{
                    {"mode", "nearest"},
                    {"nearest_mode", "round_prefer_floor"}},
     .type = resize_rule,
-    .meaning = composite([](ir::Builder& b, const ir::Node& n) -> std::vector<ValueId> {
-      return {Resizing(b, n).run()};
-    }),
+    .meaning = composite([](ir::Builder& b, const ir::Node& n)
+                             -> std::vector<ValueId> { return {Resizing(b, n).run()}; },
+                         {0}),
     .value_inputs = {ResizeInput::scales, ResizeInput::sizes},
 }};
 

@@ -52,7 +52,7 @@ const ir::OpEntry group_normalization{{
     .attributes = {{"epsilon", 1e-5F}, {"stash_type", ir::Type::scalar(DType::f32)}},
     .required = {"num_groups"},
     .type = floats_only(group_rule),
-    .meaning = composite(group_normalized),
+    .meaning = composite(group_normalized, {0}),
 }};
 
 }  // namespace

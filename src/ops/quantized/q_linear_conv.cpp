@@ -77,7 +77,8 @@ const ir::OpEntry q_linear_conv{{
                {"b", ir::InputDef::optional}},
     .attributes = convolution_attributes(),
     .type = q_linear_conv_rule,
-    .meaning = composite(quantized_convolution),
+    .meaning = composite(quantized_convolution,
+                         {QConv::x, QConv::w, QConv::x_scale, QConv::w_scale}),
     .value_inputs = {QConv::x_scale, QConv::w_scale, QConv::y_scale},
 }};
 

@@ -46,11 +46,12 @@ ir::ValueId for_rows(ir::Builder& b, const ir::Node& n, std::size_t k) {
     return b.graph().value(n.inputs[input]).type;
   };
   const ir::Type &t = type(k), &x = type(QProduct::a), &y = type(QProduct::b);
+  if (t.has_rank() && (t.rank() != 1 || t.extent(0) == ir::Extent(1))) return n.inputs[k];
   if (!t.has_rank() || !x.has_rank() || !y.has_rank())
     unsupported("a quantized product of {} and {} with a parameter {}; it needs their ranks",
                 to_text(x), to_text(y), to_text(t));
   const bool one_axis = x.rank() == 1 || y.rank() == 1;
-  if (t.rank() != 1 || t.extent(0) == ir::Extent(1) || one_axis) return n.inputs[k];
+  if (one_axis) return n.inputs[k];
   return b("unsqueeze", {n.inputs[k], b.integers({1})});
 }
 
@@ -93,7 +94,8 @@ const ir::OpEntry q_linear_mat_mul{{
                {"y_scale"},
                {"y_zero_point"}},
     .type = q_linear_mat_mul_rule,
-    .meaning = composite(quantized_product),
+    .meaning = composite(quantized_product,
+                         {QProduct::a, QProduct::b, QProduct::a_scale, QProduct::a_zero}),
     .value_inputs = {QProduct::a_scale, QProduct::b_scale, QProduct::y_scale},
 }};
 

@@ -223,9 +223,11 @@ const ir::OpEntry conv_transpose_op{{
     .inputs = {{"x"}, {"w"}, {"b", ir::InputDef::optional}},
     .attributes = conv_transpose_attributes(),
     .type = floats_only(conv_transpose_rule),
-    .meaning = composite([](ir::Builder& b, const ir::Node& n) -> std::vector<ValueId> {
-      return {TransposedConvolution(b, n).run()};
-    }),
+    .meaning = composite(
+        [](ir::Builder& b, const ir::Node& n) -> std::vector<ValueId> {
+          return {TransposedConvolution(b, n).run()};
+        },
+        {0, 1}),
     .gradient = conv_transpose_gradient,
 }};
 

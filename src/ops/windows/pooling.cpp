@@ -56,14 +56,16 @@ ir::OpDef global_pool(std::string_view name, std::string_view doc, std::string_v
     out[1] = x.extent(1);
     c.output(0, ir::Type::tensor(x.dtype(), std::move(out)));
   });
-  op.meaning = composite([reduction](ir::Builder& b, const ir::Node& node) {
-    const ir::Type& x = b.graph().value(node.inputs[0]).type;
-    if (!x.has_rank()) unsupported("pooling of a tensor of unknown rank");
-    ir::Ints axes;
-    for (std::int64_t a = 2; a < x.rank(); ++a) axes.push_back(a);
-    if (axes.empty()) return std::vector<ir::ValueId>{node.inputs[0]};
-    return std::vector<ir::ValueId>{reduce_kept(b, reduction, node.inputs[0], axes)};
-  });
+  op.meaning = composite(
+      [reduction](ir::Builder& b, const ir::Node& node) {
+        const ir::Type& x = b.graph().value(node.inputs[0]).type;
+        if (!x.has_rank()) unsupported("pooling of a tensor of unknown rank");
+        ir::Ints axes;
+        for (std::int64_t a = 2; a < x.rank(); ++a) axes.push_back(a);
+        if (axes.empty()) return std::vector<ir::ValueId>{node.inputs[0]};
+        return std::vector<ir::ValueId>{reduce_kept(b, reduction, node.inputs[0], axes)};
+      },
+      {0});
   return op;
 }
 

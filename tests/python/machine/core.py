@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from onnx import AttributeProto, helper, numpy_helper
 
-from . import exact, zero_trips
+from . import exact, recurrent, reference, zero_trips
 from .faults import Inexact, TooLong, WrongProgram
 from .ops import OPS
 
@@ -185,7 +185,7 @@ class Machine:
         return [made]
 
 
-MANY = {"Split", "TopK", "Unique", "MaxPool"}
+MANY = {"Split", "TopK", "Unique", "MaxPool", *recurrent.OPS, *reference.MANY}
 
 
 def _if(machine, scope, attributes, inputs):

@@ -3,6 +3,6 @@
 A function gives one value, or a list of them for the ops that `core.MANY` names. `attributes["outputs"]` is the number of outputs.
 """
 
-from . import elementwise, movement, products, reductions, sequences
+from . import elementwise, movement, products, recurrent, reductions, reference, sequences
 
-OPS = {**elementwise.OPS, **reductions.OPS, **movement.OPS, **products.OPS, **sequences.OPS}
+OPS = {**elementwise.OPS, **reductions.OPS, **movement.OPS, **products.OPS, **sequences.OPS, **recurrent.OPS, **reference.OPS}

@@ -1,0 +1,75 @@
+#include "compile/late_expansion.h"
+
+#include "base/lru_cache.h"
+#include "compile/plan_builder.h"
+#include "compile/steps.h"
+#include "ir/infer.h"
+#include "lowering/extract.h"
+
+#include <algorithm>
+
+namespace rondel::compile {
+namespace {
+
+/// The plans of one node by the ranks of its inputs. Thread-safe.
+class PlansByRank {
+ public:
+  PlansByRank(BuildContext b, const lowering::Group& group)
+      : node_(lowering::extract(*b.graph, group)), b_(std::move(b)) {
+    b_.graph = nullptr;  // of the whole model
+    b_.log = nullptr;
+    for (std::size_t p = 0; p < group.inputs.size(); ++p) all_.push_back(p);
+  }
+
+  std::shared_ptr<const runtime::Plan> get(std::span<const Value> inputs) {
+    exact_type_environment(node_, inputs, all_);  // throws if the op refuses them
+    CacheKey ranks;
+    for (const Value& v : inputs) ranks.push_back(v.is_tensor() ? v.tensor().rank() : -1);
+    return plans_.get(ranks, [&] { return plan(inputs); });
+  }
+
+ private:
+  runtime::Plan plan(std::span<const Value> inputs) const {
+    ir::Graph g = node_;
+    const std::vector<ir::ValueId> params = g.root().params;
+    for (std::size_t p = 0; p < params.size(); ++p) {
+      ir::Type& t = g.value(params[p]).type;
+      if (inputs[p].is_tensor() && !t.has_rank())
+        t = ir::Type::ranked(inputs[p].tensor().dtype(), inputs[p].tensor().rank());
+    }
+    ir::infer_types(g);
+    BuildContext b = b_;
+    b.graph = std::make_shared<const ir::Graph>(compile_graph(std::move(g), b.rewriting));
+    return build_plan(b, ir::RegionId::root);
+  }
+
+  ir::Graph node_;
+  BuildContext b_;
+  std::vector<std::size_t> all_;
+  LruCache<runtime::Plan> plans_;
+};
+
+}  // namespace
+
+lowering::Group alone(const ir::Graph& g, ir::NodeId n) {
+  lowering::Group group{.nodes = {n}};
+  const ir::Node& node = g.node(n);
+  for (const ir::ValueId v : node.inputs)
+    if (v != ir::ValueId::none && g.constant(v) == nullptr &&
+        std::ranges::count(group.inputs, v) == 0)
+      group.inputs.push_back(v);
+  for (const ir::ValueId v : node.outputs)
+    if (v != ir::ValueId::none) group.outputs.push_back(v);
+  return group;
+}
+
+std::unique_ptr<runtime::LatePlanStep> late_expansion(const BuildContext& b,
+                                                      const lowering::Group& group) {
+  auto step = std::make_unique<runtime::LatePlanStep>();
+  step->plan = [plans = std::make_shared<PlansByRank>(b, group)](std::span<const Value> inputs) {
+    return plans->get(inputs);
+  };
+  return step;
+}
+
+}  // namespace rondel::compile

@@ -111,12 +111,15 @@ struct LoopNest : ir::Meaning {
 
 /// A small graph of simpler ops, which replaces the node before lowering. `fn` returns one value
 /// for each output. Optional inputs that are not given are ValueId::none. The node is only replaced
-/// where the ranks of the inputs `ranked` are known; else that is done when the model runs.
+/// where the ranks of the inputs `ranked` are known; else that is done when the model runs. With
+/// `axis`, ranks are needed only if the attribute of that name counts from the first axis.
 struct Composite : ir::Meaning {
   using Fn = std::function<std::vector<ir::ValueId>(ir::Builder&, const ir::Node&)>;
-  Composite(Fn f, std::vector<std::size_t> inputs) : fn(std::move(f)), ranked(std::move(inputs)) {}
+  Composite(Fn f, std::vector<std::size_t> inputs, std::string_view a)
+      : fn(std::move(f)), ranked(std::move(inputs)), axis(a) {}
   Fn fn;
   std::vector<std::size_t> ranked;
+  std::string_view axis;
 };
 
 /// A C++ function, in one of two forms.
@@ -193,8 +196,9 @@ inline auto nest(LoopNest::Fn f) { return std::make_shared<LoopNest>(std::move(f
 inline auto nest_on_buffers(LoopNest::Fn f) {
   return std::make_shared<LoopNest>(std::move(f), true);
 }
-inline auto composite(Composite::Fn f, std::vector<std::size_t> ranked = {}) {
-  return std::make_shared<Composite>(std::move(f), std::move(ranked));
+inline auto composite(Composite::Fn f, std::vector<std::size_t> ranked = {},
+                      std::string_view axis = {}) {
+  return std::make_shared<Composite>(std::move(f), std::move(ranked), axis);
 }
 inline auto kernel(SizedKernelMeaning::Prepare reference,
                    SizedKernelMeaning::Prepare fast = nullptr,

@@ -22,6 +22,7 @@ ir::Type in_numbers(const ir::Type& t) {
 
 /// Whether the ranks are known that the expansion needs.
 bool ranks_known(const ir::Graph& g, const ir::Node& node, const ops::Composite& composite) {
+  if (!composite.axis.empty() && node.attributes.i(composite.axis) < 0) return true;
   return std::ranges::all_of(composite.ranked, [&](std::size_t k) {
     return k >= node.inputs.size() || node.inputs[k] == ir::ValueId::none ||
            g.value(node.inputs[k]).type.has_rank();

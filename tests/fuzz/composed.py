@@ -72,7 +72,7 @@ def normalized(g):
     w, rng = g.writer, g.writer.random
     op = rng.choice([
         "LayerNormalization", "LayerNormalization", "RMSNormalization", "LogSoftmax", "Softmax", "Hardmax", "LpNormalization", "InstanceNormalization",
-        "GroupNormalization", "LRN", "BatchNormalization", "MeanVarianceNormalization",
+        *(["GroupNormalization"] if w.mood.opset >= 21 else []), "LRN", "BatchNormalization", "MeanVarianceNormalization",
     ])  # fmt: skip
     channels = op in ("InstanceNormalization", "GroupNormalization", "LRN", "BatchNormalization")
     x = g.pick(lambda v: is_float(v) and v.rank >= (3 if channels else 1) and (op != "MeanVarianceNormalization" or v.rank == 4))
@@ -152,8 +152,9 @@ def quantized(g):
         if w.chance(0.6):
             g.emit("MatMulInteger", [a, b, *zeros][: rng.randint(2, 4)])
         else:
+            # The reference evaluator rounds after it has added the zero point; an even one shows no difference.
             scales = [g.number(rng.choice([0.5, 1, 2]), F32) for _ in range(3)]
-            g.emit("QLinearMatMul", [a, scales[0], zeros[0], b, scales[1], zeros[1], scales[2], g.number(rng.randint(0, 3), a.dtype)])
+            g.emit("QLinearMatMul", [a, scales[0], zeros[0], b, scales[1], zeros[1], scales[2], g.number(rng.choice([0, 2]), a.dtype)])
 
 
 def resampled(g):

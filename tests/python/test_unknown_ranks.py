@@ -20,6 +20,7 @@ OPS = {
     "GlobalMaxPool": ("y = GlobalMaxPool (x)", [X, X3]),
     "GlobalLpPool": ("y = GlobalLpPool <p = 2> (x)", [X, X3]),
     "ConvTranspose": ("y = ConvTranspose <strides = [2, 2]> (x, k)", [X]),
+    "LayerNormalization": ("v = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> () y = LayerNormalization <axis = 3> (x, v)", [X]),
     "GridSample": ("y = GridSample <mode = \"linear\"> (x, grid)", [X]),
 }
 POOLS = {

@@ -51,7 +51,7 @@ const ir::OpEntry layer_normalization{{
     .outputs = {"y", "mean", "inverse_deviation"},
     .attributes = {{"axis", -1}, {"epsilon", 1e-5F}, {"stash_type", Type::scalar(DType::f32)}},
     .type = floats_only(layer_rule),
-    .meaning = composite(layer_normalized),
+    .meaning = composite(layer_normalized, {0}, "axis"),
 }};
 
 }  // namespace

@@ -31,7 +31,7 @@ const ir::OpEntry rms_normalization{{
     .inputs = {{"x"}, {"scale"}},
     .attributes = {{"axis", -1}, {"epsilon", 1e-5F}, {"stash_type", Type::scalar(DType::f32)}},
     .type = floats_only(rms_rule),
-    .meaning = composite(rms_normalized),
+    .meaning = composite(rms_normalized, {0}, "axis"),
 }};
 
 }  // namespace

@@ -17,6 +17,7 @@ DEFAULTS = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Ta
 
 def recurrent(op):
     def run(a, x, w, r, b=None, lengths=None, h=None, c=None, p=None):
+        assert x.ndim == 3, "x has three axes"
         if a.get("layout"):
             x, h, c = (v if v is None else np.swapaxes(v, 0, 1) for v in (x, h, c))
         steps, batch, directions = x.shape[0], x.shape[1], w.shape[0]

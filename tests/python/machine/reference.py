@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from functools import cache
 
+import numpy as np
 import onnx.reference
 from onnx import helper
 
@@ -50,5 +51,11 @@ def _evaluator(op, outputs, given, _, attributes):
     return onnx.reference.ReferenceEvaluator(helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)]))
 
 
+def _reversed(a, x, lengths):
+    assert lengths.shape == (x.shape[a.get("batch_axis", 1)],), "a length for each sequence"
+    assert np.all((lengths >= 1) & (lengths <= x.shape[a.get("time_axis", 0)])), "a length out of range"
+    return _run("ReverseSequence")(a, x, lengths)
+
+
 MANY = {"DynamicQuantizeLinear"}
-OPS = {op: _run(op) for op in NAMES}
+OPS = {**{op: _run(op) for op in NAMES}, "ReverseSequence": _reversed}

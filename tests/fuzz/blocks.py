@@ -8,6 +8,7 @@ from functools import cache
 import machine
 import numpy as np
 import onnx.defs
+from machine import older
 from machine.zero_trips import SHAPED_BY
 
 from . import moods
@@ -18,6 +19,7 @@ MOST_STEPS = 2500  #: nodes that one added node may run
 LARGEST = 4096  #: elements of one tensor
 STEADY = {"Shape", "Size", "SequenceLength", "OptionalHasElement", "Constant"}
 _MIXED = {"If", "Loop", "Scan"}
+OTHER_BEFORE = {"Softmax": 13, "LogSoftmax": 13, "Hardmax": 13}  #: versions whose older meaning the oracle does not have
 
 
 class Writer:
@@ -85,7 +87,7 @@ class Writer:
 
 @cache
 def _schema(op, opset):
-    """((types, parameter) of each input, whether the last one repeats, names of the attributes, types of the last output)."""
+    """((types, parameter) of each input, whether the last one repeats, names of the attributes, types of the last output, the fewest inputs)."""
     try:
         schema = onnx.defs.get_schema(op, opset, "")
     except onnx.defs.SchemaError:
@@ -94,7 +96,14 @@ def _schema(op, opset):
     inputs = [(allowed.get(i.type_str, frozenset([i.type_str])), i.type_str) for i in schema.inputs]
     repeats = bool(schema.inputs) and schema.inputs[-1].option == onnx.defs.OpSchema.FormalParameterOption.Variadic
     given = allowed.get(schema.outputs[-1].type_str, frozenset([schema.outputs[-1].type_str]))
-    return inputs, repeats, frozenset(schema.attributes), given
+    return inputs, repeats, frozenset(schema.attributes), given, schema.min_input
+
+
+def _array_of(value):
+    """The elements of a constant."""
+    if not value.name.startswith("k"):
+        raise Unfit("no constant, which this version of the op needs")
+    return value.sample
 
 
 class Block:
@@ -180,6 +189,7 @@ class Block:
         """
         writer = self.writer
         if not domain:
+            attributes, inputs = older.with_attributes(op, writer.mood.opset, attributes, inputs, _array_of)
             self._check(op, inputs, attributes or {})
         names = [writer.fresh() for _ in range(outputs)]
         node = machine.Node(op, [v.name if v else "" for v in inputs], names, attributes, domain)
@@ -233,7 +243,11 @@ class Block:
         schema = _schema(op, self.writer.mood.opset)
         if schema is None:
             raise Unfit(f"{op} is of a later version")
-        formal, repeats, known, _ = schema
+        if op in OTHER_BEFORE and self.writer.mood.opset < OTHER_BEFORE[op]:
+            raise Unfit(f"{op} had another meaning")
+        formal, repeats, known, _, least = schema
+        if len(inputs) < least:
+            raise Unfit(f"{op}: too few inputs for this version")
         bound = {}
         for k, value in enumerate(inputs):
             if k >= len(formal) and not repeats:

@@ -249,6 +249,8 @@ def _final(initial, how, varies):
 
 def scan(g):
     w, rng = g.writer, g.writer.random
+    if w.mood.opset == 8:
+        return _scan_of_batches(g)
     first = g.pick(lambda v: v.rank > 0 and max(v.shape) < 400)
     place = rng.randrange(first.rank)
     lengths = [s.shape[place] if s is not None else None for s in first.samples]
@@ -271,7 +273,7 @@ def scan(g):
         if element.rank and w.chance(0.6):
             w.focus = element
         scans.append(x)
-        axes_in.append(axis - rng.choice([0, x.rank]))
+        axes_in.append(axis - rng.choice([0, x.rank] if w.mood.opset >= 11 else [0]))
     body.fill(rng.randint(1, w.mood.body))
     following = [_next(body, state, how) for _, state, how in states]
     items = _items(body, 0 if states else 1)
@@ -282,12 +284,42 @@ def scan(g):
     facts = [_final(v, how, varies) for v, _, how in states]
     attributes = {"num_scan_inputs": len(scans), "body": graph, "scan_input_axes": axes_in, "scan_input_directions": [rng.randint(0, 1) for _ in scans]}
     if items:
-        attributes["scan_output_axes"] = [rng.randint(-v.rank - 1, v.rank) for v in items]
+        attributes["scan_output_axes"] = [rng.randint(-v.rank - 1 if w.mood.opset >= 11 else 0, v.rank) for v in items]
         attributes["scan_output_directions"] = [rng.randint(0, 1) for _ in items]
     for v in items:
         facts.append({"dtype": v.dtype, "varies": varies, "wobble": max(first.wobble, v.wobble if v.wobble < body.depth else varies), "unranked": v.unranked})
     likes = [v for v, _, _ in states] + [None] * len(items)
     _results(g, "Scan", given, attributes, facts, likes)
+
+
+def _scan_of_batches(g):
+    """Version 8: each sequence of a batch is scanned for itself, as far as its length goes."""
+    w, rng = g.writer, g.writer.random
+    alike = lambda v: v.wobble == 0 and not v.unranked and len({s.shape for s in v.samples if s is not None}) == 1  # noqa: E731
+    first = g.pick(lambda v: v.rank > 1 and alike(v) and 0 not in v.shape and v.dtype != STRING)
+    batch, steps = first.shape[:2]
+    body = Block(w, g, loop=True)
+    states = []
+    for _ in range(rng.choice([0, 1, 1, 2])):
+        v = g.pick(lambda v: v.rank > 0 and alike(v) and v.shape[0] == batch and v.dtype != STRING)
+        states.append((v, body.add_input("tensor", v.dtype, [s[0] if s is not None else None for s in v.samples], varies=body.depth)))
+    scans = [first]
+    if w.chance(0.4):
+        scans.append(g.pick(lambda v: v.rank > 1 and alike(v) and v.shape[:2] == first.shape[:2] and v.dtype != STRING))
+    for x in scans:
+        body.add_input("tensor", x.dtype, [s[0, 0] if s is not None else None for s in x.samples], varies=body.depth)
+    body.fill(rng.randint(1, w.mood.body))
+    following = [_next(body, state, "kept") for _, state in states]
+    items = _items(body, 0 if states else 1)
+    if any(v.wobble for v in items):
+        raise Unfit("items of other shapes in each trip")
+    graph = body.finish("scan", [*following, *items])
+    lengths = g.constant(np.array([rng.randint(1, steps) for _ in range(batch)], np.int64)) if w.chance(0.5) else None
+    given = [lengths, *(v for v, _ in states), *scans]
+    varies = max([min(body.reads, g.depth), *(v.varies for v in given if v is not None)])
+    facts = [{"dtype": v.dtype, "varies": varies, "wobble": 0} for v in (*(v for v, _ in states), *items)]
+    attributes = {"num_scan_inputs": len(scans), "body": graph, "directions": [rng.randint(0, 1) for _ in scans]}
+    _results(g, "Scan", given, attributes, facts, [v for v, _ in states] + [None] * len(items))
 
 
 def _element(x, axis):

@@ -4,6 +4,8 @@ It executes one node after another: a loop is a `while`, a capture is a look-up 
 
     core.py         graphs, scopes, the machine; Loop, Scan, If, functions
     elementwise.py  ops on elements; reductions.py, movement.py, products.py, sequences.py: the other ops
+    recurrent.py    RNN, GRU, LSTM; reference.py: ops that onnx's reference evaluator runs
+    older.py        what older versions of ops say by attributes
     zero_trips.py   the shapes of stacks without trips
     exact.py        refuses arithmetic whose bits depend on the order of evaluation
 """

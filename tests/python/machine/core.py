@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from onnx import AttributeProto, helper, numpy_helper
 
-from . import exact, recurrent, reference, zero_trips
+from . import exact, older, recurrent, reference, zero_trips
 from .faults import Inexact, TooLong, WrongProgram
 from .ops import OPS
 
@@ -169,6 +169,7 @@ class Machine:
                 return self.call(self.functions[node.domain, node.op], None, inputs)
             if control:
                 return control(self, scope, node.attributes, inputs)
+            inputs = older.with_inputs(node.op, node.attributes, inputs)
             if self.exact:
                 exact.before(node.op, node.attributes, inputs)
             made = OPS[node.op]({**node.attributes, "outputs": len(node.outputs)}, *inputs)
@@ -216,6 +217,8 @@ def _loop(machine, scope, attributes, inputs):
 
 
 def _scan(machine, scope, attributes, inputs):
+    if "directions" in attributes:
+        return _scan_of_batches(machine, scope, attributes, inputs)
     body, count = attributes["body"], attributes["num_scan_inputs"]
     states, scans = inputs[: len(inputs) - count], inputs[len(inputs) - count :]
     results_count = len(body.outputs) - len(states)
@@ -241,6 +244,39 @@ def _scan(machine, scope, attributes, inputs):
         for stack, item in zip(stacks, results[len(states) :], strict=True):
             stack.append(item)
     return [*states, *(np.stack(s[::-1] if back else s, axis) for s, axis, back in zip(stacks, axes_out, back_out, strict=True))]
+
+
+def _scan_of_batches(machine, scope, attributes, inputs):
+    """Version 8: a batch along axis 0, time along axis 1, and for each sequence how many of its steps count. The rest of a stack is 0."""
+    body, count, (lengths, *values) = attributes["body"], attributes["num_scan_inputs"], inputs
+    states, scans = values[: len(values) - count], values[len(values) - count :]
+    assert len({x.shape[:2] for x in scans}) == 1, "the scans have different extents"
+    batch, steps = scans[0].shape[:2]
+    lengths = [steps] * batch if lengths is None else [int(n) for n in lengths]
+    assert len(lengths) == batch and all(0 <= n <= steps for n in lengths), "sequence lengths"
+    assert all(len(x) == batch for x in states) and batch and max(lengths), "a batch"
+    finals, stacks = [], []
+    for k, length in enumerate(lengths):
+        now, items = [x[k] for x in states], []
+        for trip in range(length):
+            at = [length - 1 - trip if back else trip for back in attributes["directions"]]
+            results = machine.call(body, scope, [*now, *(np.asarray(x[k, t], x.dtype) for x, t in zip(scans, at, strict=True))])
+            assert [x.shape for x in results[: len(states)]] == [x.shape for x in now], "a state of a Scan changes its shape"
+            now = results[: len(states)]
+            items.append(results[len(states) :])
+        finals.append(now)
+        stacks.append(items)
+    shapes = [x.shape for x in next(items[0] for items in stacks if items)]
+    dtypes = [x.dtype for x in next(items[0] for items in stacks if items)]
+    made = [np.stack([now[k] for now in finals]) for k in range(len(states))]
+    for j, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True)):
+        stack = np.zeros((batch, steps, *shape), dtype)
+        for k, items in enumerate(stacks):
+            for trip, item in enumerate(items):
+                assert item[j].shape == shape, "items of other shapes"
+                stack[k, trip] = item[j]
+        made.append(stack)
+    return made
 
 
 CONTROL = {"If": _if, "Loop": _loop, "Scan": _scan}

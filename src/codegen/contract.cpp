@@ -230,6 +230,13 @@ bool is_one(Value* v) {
 
 void count_up(FunctionBuilder& fb, Value* lo, Value* hi, std::int64_t step,
               llvm::function_ref<void(Value*)> body) {
+  const auto* first = llvm::dyn_cast<llvm::ConstantInt>(lo);
+  const auto* end = llvm::dyn_cast<llvm::ConstantInt>(hi);
+  if (first != nullptr && end != nullptr) {
+    const std::int64_t left = end->getSExtValue() - first->getSExtValue();
+    if (left <= 0) return;
+    if (left <= step) return body(lo);
+  }
   llvm::BasicBlock* before = fb.build.GetInsertBlock();
   llvm::BasicBlock* loop = fb.block("tiles");
   llvm::BasicBlock* after = fb.block("tiled");
@@ -240,7 +247,7 @@ void count_up(FunctionBuilder& fb, Value* lo, Value* hi, std::int64_t step,
   body(i);
   Value* next = fb.build.CreateNSWAdd(i, fb.i64(step));
   i->addIncoming(next, fb.build.GetInsertBlock());
-  fb.build.CreateCondBr(fb.build.CreateICmpSLT(next, hi), loop, after);
+  hint_loop(fb.build.CreateCondBr(fb.build.CreateICmpSLT(next, hi), loop, after), loop);
   fb.build.SetInsertPoint(after);
 }
 

@@ -56,18 +56,6 @@ Value* row_of(FunctionBuilder& fb, const Tile& t, unsigned r) {
   return fb.build.CreateNSWAdd(t.row, fb.i64(r));
 }
 
-/// Disables unrolling of a loop whose body is already large enough. Unrolling would only take
-/// compile time.
-void disable_unrolling(FunctionBuilder& fb, llvm::Instruction* back_edge) {
-  const auto word = [&](const char* text) {
-    return llvm::MDNode::get(fb.llvm, llvm::MDString::get(fb.llvm, text));
-  };
-  llvm::MDNode* id = llvm::MDNode::getDistinct(fb.llvm,
-                                               {nullptr, word("llvm.loop.unroll.disable")});
-  id->replaceOperandWith(0, id);
-  back_edge->setMetadata(llvm::LLVMContext::MD_loop, id);
-}
-
 Value* column_address(FunctionBuilder& fb, const Product& p, Value* column, Value* k) {
   return element_at(fb, *p.columns.buffer, p.columns.base,
                     {{column, p.columns.stride}, {k, p.columns.k_stride}});
@@ -217,7 +205,8 @@ Sums sum_up(FunctionBuilder& fb, Value* lo, Value* hi, std::int64_t depth, const
   }
   const Sums next = add(k, Sums(carried.begin(), carried.end()));
   Value* next_k = fb.build.CreateNSWAdd(k, fb.i64(depth));
-  disable_unrolling(fb, fb.build.CreateCondBr(fb.build.CreateICmpSLT(next_k, hi), loop, after));
+  hint_loop(fb.build.CreateCondBr(fb.build.CreateICmpSLT(next_k, hi), loop, after), loop, nullptr,
+            true);
   k->addIncoming(next_k, loop);
   for (std::size_t i = 0; i < carried.size(); ++i) carried[i]->addIncoming(next[i], loop);
   fb.build.SetInsertPoint(after);

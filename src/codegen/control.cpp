@@ -13,18 +13,6 @@ bool independent(const OpenLoop& loop) {
          loop.carried.empty();
 }
 
-/// Marks the loop's back edge: the accesses in the loop's access group do not depend on each other
-/// across trips.
-void mark_parallel(FunctionBuilder& fb, llvm::Instruction* back_edge, const OpenLoop& loop) {
-  if (!loop.group) return;
-  llvm::Metadata* parts[] = {llvm::MDString::get(fb.llvm, "llvm.loop.parallel_accesses"),
-                             loop.group};
-  llvm::MDNode* accesses = llvm::MDNode::get(fb.llvm, parts);
-  llvm::MDNode* id = llvm::MDNode::getDistinct(fb.llvm, {nullptr, accesses});
-  id->replaceOperandWith(0, id);
-  back_edge->setMetadata(llvm::LLVMContext::MD_loop, id);
-}
-
 llvm::PHINode* phi(FunctionBuilder& fb, llvm::Type* type, unsigned incoming) {
   return fb.build.CreatePHI(type, incoming);
 }
@@ -171,7 +159,7 @@ void end_for(FunctionBuilder& fb, const Inst& inst) {
     back_edge = fb.build.CreateCondBr(goes_on(loop.block ? loop.block_hi : loop.hi), loop.body,
                                       out);
   }
-  mark_parallel(fb, back_edge, loop);
+  hint_loop(back_edge, loop.body, loop.group);
   llvm::BasicBlock* back = back_edge->getParent();
   loop.index->addIncoming(next_index, back);
   for (std::size_t i = 0; i < nexts.size(); ++i) loop.carried[i]->addIncoming(nexts[i], back);

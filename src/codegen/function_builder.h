@@ -171,6 +171,13 @@ Value* end_of_block(FunctionBuilder&, Value* from, Value* hi, std::int64_t block
 /// fall through. The insertion point is then in a new block for a true condition.
 void unless(FunctionBuilder&, Value* condition, const char* name, llvm::function_ref<void()> fail);
 
+// loop_hints.cpp
+/// Tells LLVM about the loop with this back edge and the first block of its body, which is the
+/// newest code of the function: the access group of accesses that do not depend on each other
+/// across trips, if there is one; and that a large body is not to be unrolled.
+void hint_loop(llvm::Instruction* back_edge, llvm::BasicBlock* body,
+               llvm::MDNode* parallel = nullptr, bool never_unroll = false);
+
 // call.cpp
 /// Emits, in the entry block, the arrays of extents and strides for the views that calls take.
 void prepare_calls(FunctionBuilder&);

@@ -18,6 +18,9 @@ using scalar::Reg;
 /// first-level cache.
 constexpr std::int64_t most_private_bytes = std::int64_t{32} * 1024;
 constexpr std::int64_t fewest_lanes = 4;
+/// The most instructions of a body, for all vectors that are computed at once: more of them would
+/// hide little, and the time to compile them grows faster than they do.
+constexpr std::int64_t most_instructions = 8000;
 
 /// Whether trips are independent and carry nothing.
 bool is_parallel(const Inst& i) {
@@ -201,7 +204,9 @@ class Candidate {
     // Independent chains of operations hide their latency; more of them than there are registers
     // cost less than too few.
     const std::int64_t registers = host.vector_registers;
-    const std::int64_t vectors = std::clamp<std::int64_t>(2 * registers / live(), 1, registers / 4);
+    const std::int64_t most = std::max<std::int64_t>(1, most_instructions / std::ssize(body()));
+    const std::int64_t vectors = std::min(
+        most, std::clamp<std::int64_t>(2 * registers / live(), 1, registers / 4));
     LaneLoop loop{.private_locals = private_};
     loop.width = lanes *
                  static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(vectors)));

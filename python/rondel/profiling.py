@@ -36,11 +36,11 @@ class Profile:
         self._finish = None
 
     def begin_file(self, prefix: str, owner: object) -> None:
-        """Makes the file, which is written at the latest when `owner` ends."""
+        """Makes the file, which is written at the latest when `owner` ends. The child of a fork writes a file of its own."""
         now = time.time()
         stamp = time.strftime("%Y-%m-%d_%H-%M-%S", time.localtime(now)) + f"_{int(now * 1000) % 1000:03}"
         path = _new_file(f"{prefix}_{stamp}", ".json")
-        self._finish = weakref.finalize(owner, _write, path, self._events, self.engine, self.start_ns)
+        self._finish = weakref.finalize(owner, _write, path, os.getpid(), self._events, self.engine, self.start_ns)
 
     def add(self, name: str, begin_ns: int, **details: Any) -> None:
         """Adds an event of this thread that began at `begin_ns` and ends now."""
@@ -64,7 +64,9 @@ def _new_file(stem, suffix):
             raise CallerError(f"the profile cannot be written to '{path}': {error.strerror}; set profile_file_prefix") from error
 
 
-def _write(path, events, engine, start_ns):
+def _write(path, process, events, engine, start_ns):
+    if os.getpid() != process:
+        path = _new_file(f"{path.removesuffix('.json')}_{os.getpid()}", ".json")
     with open(path, "w") as file:
         file.write("[\n" + ",\n".join(json.dumps(event) for event in trace(events, engine, start_ns)) + "\n]\n")
     return path

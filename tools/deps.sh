@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # tools/deps.sh [--done] NAME: builds or unpacks one library from its source package into .deps/NAME.
 # Names: protobuf onnx. Versions and hashes are pinned here. A library is rebuilt only if its recipe changes.
+# Downloads with pip of .venv/, or of the interpreter DEPS_PYTHON.
 # --done only tests whether the library is up to date (exit code 0).
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 deps=$root/.deps
-pip=$root/.venv/bin/pip
+python=${DEPS_PYTHON:-$root/.venv/bin/python}
 jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 
 protobuf_version=3.21.12
@@ -48,7 +49,7 @@ protobuf() {
 }
 
 onnx() {
-  "$pip" download --quiet --no-deps --no-binary onnx --dest "$work" "onnx==$onnx_version"
+  "$python" -m pip download --quiet --disable-pip-version-check --no-deps --no-binary onnx --dest "$work" "onnx==$onnx_version"
   verify "$work/onnx-$onnx_version.tar.gz" "$onnx_sha"
   tar xf "$work/onnx-$onnx_version.tar.gz" -C "$work"
   # onnx requires CMake 3.26, but uses no feature of that version.
@@ -63,7 +64,7 @@ CMAKE
   # -O1 and unity builds: most of the code is schemas, which run once.
   configure "$work/onnx-$onnx_version" -DCMAKE_PROJECT_onnx_INCLUDE="$work/protobuf.cmake" \
     -DONNX_CUSTOM_PROTOC_EXECUTABLE="$(command -v protoc)" -DONNX_USE_LITE_PROTO=ON -DONNX_ML=ON \
-    -DPython3_EXECUTABLE="$root/.venv/bin/python" -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" \
+    -DPython3_EXECUTABLE="$python" -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" \
     -DONNX_USE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16 \
     -DCMAKE_INSTALL_PREFIX="$out" -DCMAKE_INSTALL_LIBDIR=lib
   cmake --build "$work/build" -j "$jobs"

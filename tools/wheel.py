@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds Rondel's wheels into dist/: ./dev wheel [PYTHON ...]
 
-    ./dev wheel                 one for each python3.10 or newer that is on the path
+    ./dev wheel                 one for each python3.10 or newer on the path or in pyenv's folder
     ./dev wheel python3.12      for this one
 
 A wheel has everything inside but the C and C++ libraries, the loader and zlib, which every system of its
@@ -11,6 +11,7 @@ under names of their own. The licences of all of them are in the wheel's dist-in
 
 import argparse
 import importlib.metadata
+import os
 import re
 import shutil
 import subprocess
@@ -25,8 +26,9 @@ from auditwheel.wheeltools import InWheel
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 LOGS = ROOT / "build" / "log"
-PORTABLE = ROOT / "build" / "release" / "src" / "portable"  # librondel.so with LLVM inside
-BUILD_PACKAGES = ("scikit-build-core", "nanobind", "packaging", "pathspec")
+PORTABLE = ROOT / "build" / "release" / "src" / "portable" / "librondel.so"  # with LLVM inside
+BUILD_PACKAGES = ("scikit-build-core", "nanobind", "packaging", "pathspec", "typing_extensions")
+BEFORE_3_11 = ("tomli==2.5.0", "exceptiongroup==1.3.2")  # what scikit-build-core needs of them in Python 3.10
 MOST_BYTES = 40 << 20
 
 # What is linked into librondel.so or _rondel.so: the Debian or Python package that has its licence.
@@ -71,9 +73,20 @@ def checked_version(python):
     return version
 
 
-def pythons_on_path():
-    names = [f"python3.{minor}" for minor in range(10, 30)]
-    return [name for name in names if version_of(name) is not None]
+def pythons():
+    """An interpreter of each version from 3.10 on: the one on the path, else the newest of pyenv."""
+    found = (python_of(f"3.{minor}") for minor in range(10, 30))
+    return [python for python in found if python is not None]
+
+
+def python_of(version):
+    """An interpreter of a version, "3.12"; None if there is none. (pyenv's shims on the path may not run.)"""
+    name = f"python{version}"
+    installed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    folders = [p for p in installed.glob(f"{version}.*") if re.fullmatch(r"[\d.]+", p.name)]
+    newest_first = sorted(folders, key=lambda p: int(p.name.split(".")[2]), reverse=True)
+    candidates = [name, *(str(folder / "bin" / name) for folder in newest_first)]
+    return next((python for python in candidates if version_of(python) == version), None)
 
 
 def environment_of(python, version, folder):
@@ -81,19 +94,26 @@ def environment_of(python, version, folder):
     mine = folder / "venv" / "bin" / "python"
     run(f"environment of Python {version}", python, "-m", "venv", "--clear", folder / "venv")
     pins = [f"{name}=={importlib.metadata.version(name)}" for name in BUILD_PACKAGES]
+    pins += BEFORE_3_11 if version == "3.10" else ()
     run(f"build packages of Python {version}", mine, "-m", "pip", "install", "--no-deps", *pins)
     return mine
 
 
+def built_library():
+    """The library that the build linked last: its link names it; others may lie beside it."""
+    if not PORTABLE.exists():
+        raise Failure(f"there is no {PORTABLE.relative_to(ROOT)}: ./dev wheel builds it")
+    return PORTABLE.resolve()
+
+
 def build(python, folder, version, to):
     """Compiles the bindings alone: the library is the same for each Python."""
-    library = next(PORTABLE.glob("librondel.so.*"))
     run(
         f"wheel of Python {version}",
         python, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", to, ROOT,
         *("--config-settings", f"build-dir={folder / 'tree'}"),
         *("--config-settings", "cmake.source-dir=python"),
-        *("--config-settings", f"cmake.define.RONDEL_LIBRARY={library}"),
+        *("--config-settings", f"cmake.define.RONDEL_LIBRARY={built_library()}"),
     )  # fmt: skip
     return next(to.glob("*.whl"))
 
@@ -165,9 +185,9 @@ def main():
     parser = argparse.ArgumentParser(
         prog="./dev wheel", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("pythons", nargs="*", metavar="PYTHON", help="an interpreter; default: all on the path")
+    parser.add_argument("pythons", nargs="*", metavar="PYTHON", help="an interpreter; default: all on the path or of pyenv")
     try:
-        for python in parser.parse_args().pythons or pythons_on_path():
+        for python in parser.parse_args().pythons or pythons():
             print(contents(make(python)))
     except Failure as failure:
         sys.exit(f"rondel: {failure}")

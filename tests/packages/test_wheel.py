@@ -1,5 +1,6 @@
 """The wheels of dist/: what is inside, what they need, and that they run on systems that have nothing of ours."""
 
+import importlib.util
 import os
 import re
 import shutil
@@ -12,6 +13,10 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 ROOT = Path(__file__).resolve().parents[2]
+_found = importlib.util.spec_from_file_location("make_wheel", ROOT / "tools" / "wheel.py")
+maker = importlib.util.module_from_spec(_found)
+_found.loader.exec_module(maker)
+
 WHEELS = sorted((ROOT / "dist").glob("rondel-*.whl"))
 OURS = "cp{}{}".format(*sys.version_info)
 # What every system of a manylinux tag has: the C and C++ libraries, the loader, zlib (PEP 600).
@@ -33,8 +38,7 @@ def run(*command, **options):
 def interpreter_of(wheel):
     """python3.11 of rondel-0.1.0-cp311-cp311-...whl, or None if it is not here."""
     minor = re.search(r"-cp3(\d+)-", wheel.name)[1]
-    found = shutil.which(f"python3.{minor}")
-    return found if found and subprocess.run([found, "--version"], capture_output=True).returncode == 0 else None
+    return maker.python_of(f"3.{minor}")
 
 
 @pytest.fixture(params=WHEELS, ids=lambda w: re.search(r"cp\d+", w.name)[0])
@@ -54,6 +58,35 @@ def libraries(folder):
 
 def test_there_is_a_wheel_for_this_python():
     assert [w for w in WHEELS if OURS in w.name], "./dev wheel makes them"
+
+
+def test_pythons_of_pyenv_are_found_and_the_newest_is_taken(tmp_path, monkeypatch):
+    def install(version, says):
+        path = tmp_path / "versions" / version / "bin" / f"python{says}"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"#!/bin/sh\necho {says}\n")
+        path.chmod(0o755)
+        return str(path)
+
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    monkeypatch.setenv("PATH", "")
+    install("3.9.18", "3.9"), install("3.12.9", "3.12"), install("3.13.0t", "3.13"), install("3.12.dev", "3.12")
+    assert maker.pythons() == [install("3.11.2", "3.11"), install("3.12.10", "3.12")]
+
+
+def test_the_library_of_the_build_is_taken_and_no_other_that_lies_there(tmp_path, monkeypatch):
+    for name in ("librondel.so.0.0", "librondel.so.0.1", "librondel.so.0.2"):
+        (tmp_path / name).write_text("")
+    monkeypatch.setattr(maker, "PORTABLE", tmp_path / "librondel.so")
+    monkeypatch.setattr(maker, "ROOT", tmp_path)
+    with pytest.raises(maker.Failure, match="there is no librondel.so: ./dev wheel builds it"):
+        maker.built_library()
+    (tmp_path / "librondel.so").symlink_to("librondel.so.0.1")
+    assert maker.built_library().name == "librondel.so.0.1"
+
+
+def test_a_wheel_has_one_library(unpacked):
+    assert len([name for name in libraries(unpacked) if name.startswith("librondel")]) == 1
 
 
 def test_the_name_has_a_manylinux_tag_and_the_size_is_small(wheel):
@@ -101,6 +134,9 @@ def test_each_python_runs_its_wheel(wheel, tmp_path):
     run(mine / "python", "-m", "pip", "install", f"{wheel}[onnx]")
     clean = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     assert "[1. 2. 4. 8.]" in run(mine / "python", FIRST_RUN, env=clean, cwd=tmp_path)
+    readme = (ROOT / "README.md").read_text()
+    code, shown = (re.search(rf"^```{fence}\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)[1] for fence in ("python run", "text output"))
+    assert run(mine / "python", "-c", code, env=clean, cwd=tmp_path) == shown
     assert "usage" in run(mine / "rondel", "--help", env=clean, cwd=tmp_path)
 
 

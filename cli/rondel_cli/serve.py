@@ -10,7 +10,7 @@ import sys
 from rondel.texts import render
 
 from .exit_codes import UsageError
-from .run import count, seconds
+from .numbers import at_least_one, count, seconds
 from .table import coloured
 
 _TOKEN = "RONDEL_SERVE_TOKEN"
@@ -29,7 +29,8 @@ def add_to(commands):
         "  rondel serve vad.onnx --state state=stateN           what a sequence carries from one request to the next\n"
         "  rondel serve --repository models/                    NAME.onnx in models/; loaded and removed by /v2/repository\n"
         "  rondel serve m.onnx --deadline 0.5 --max-trips 10000 --max-memory 100000000\n"
-        "  rondel serve m.onnx --host 0.0.0.0 --token-file token   reached from elsewhere, with a token\n\n"
+        "  rondel serve m.onnx --host 0.0.0.0 --token-file token --tls-cert cert.pem --tls-key key.pem\n"
+        "                                                       reached from elsewhere, with a token, encrypted\n\n"
         f"The token is in a file, or in the environment: {_TOKEN}. /metrics is for Prometheus.\n"
         "exit codes: 0 stopped, 1 wrong model or a port that is taken, 2 wrong command line, 3 not supported (or the extra is missing)",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -44,37 +45,33 @@ def add_to(commands):
     where.add_argument("--grpc-port", type=port, metavar="N", default=8001, help="for gRPC (8001); 0: a free one")
     where.add_argument("--no-grpc", action="store_true", help="HTTP only")
     where.add_argument("--token-file", metavar="FILE", help="a file with the token that requests must bring")
+    where.add_argument("--tls-cert", metavar="FILE", help="a certificate (PEM, with those that sign it): HTTP and gRPC are encrypted")
+    where.add_argument("--tls-key", metavar="FILE", help="its key (PEM, without a password)")
 
     batches = parser.add_argument_group("batches, queues and sequences")
     batches.add_argument(
         "--batch", metavar="[NAME=]auto|on|off", action="append", default=[],
         help="auto (default): requests are joined along the first axis if the model is found to keep rows apart; on: you say that it does; off: never",
     )  # fmt: skip
-    batches.add_argument("--max-batch", type=positive, metavar="ROWS", default=32, help="the most rows of a batch (32)")
+    batches.add_argument("--max-batch", type=at_least_one, metavar="ROWS", default=32, help="the most rows of a batch (32)")
     batches.add_argument("--batch-delay", type=seconds, metavar="SECONDS", default=0.0, help="how long a request waits for others (0)")
-    batches.add_argument("--queue", type=positive, metavar="N", default=256, help="requests of a model that may wait; one more gets 503 (256)")
-    batches.add_argument("--instances", type=positive, metavar="N", default=1, help="runs of a model at the same time (1)")
+    batches.add_argument("--queue", type=at_least_one, metavar="N", default=256, help="requests of a model that may wait; one more gets 503 (256)")
+    batches.add_argument("--instances", type=at_least_one, metavar="N", default=1, help="runs of a model at the same time (1)")
     batches.add_argument("--threads", type=count, metavar="N", default=1, help="threads of one op (1); 0: one per core")
     batches.add_argument(
         "--state", metavar="[NAME:]INPUT=OUTPUT", action="append", default=[],
         help="the output that becomes the input of a sequence's next request; default: found by names such as state and stateN",
     )  # fmt: skip
     batches.add_argument("--sequence-idle", type=seconds, metavar="SECONDS", default=60.0, help="when a silent sequence is dropped (60)")
-    batches.add_argument("--max-sequences", type=positive, metavar="N", default=1024, help="sequences of a model at the same time (1024)")
+    batches.add_argument("--max-sequences", type=at_least_one, metavar="N", default=1024, help="sequences of a model at the same time (1024)")
 
     limits = parser.add_argument_group("limits of a request")
     limits.add_argument("--deadline", type=seconds, metavar="SECONDS", help="from its arrival to its answer")
     limits.add_argument("--max-trips", type=count, metavar="N", help="the most trips of any one loop")
     limits.add_argument("--max-memory", type=count, metavar="BYTES", help="the most memory that a run may hold at once")
-    limits.add_argument("--max-request-bytes", type=positive, metavar="N", default=1 << 30, help="the largest request (1 GiB)")
+    limits.add_argument("--max-request-bytes", type=at_least_one, metavar="N", default=1 << 30, help="the largest request (1 GiB)")
     limits.add_argument("--grace", type=seconds, metavar="SECONDS", default=30.0, help="what requests under way have when the server stops (30)")
     parser.set_defaults(act=act)
-
-
-def positive(text):
-    if count(text) == 0:
-        raise argparse.ArgumentTypeError("expected 1 or more")
-    return int(text)
 
 
 def port(text):
@@ -90,6 +87,8 @@ def act(options):
         raise UsageError("nothing to serve; expected MODEL, or --repository DIR")
     if options.repository and not os.path.isdir(options.repository):
         raise UsageError(f"--repository {options.repository}: there is no such folder")
+    if (options.tls_cert is None) != (options.tls_key is None):
+        raise UsageError("--tls-cert and --tls-key: expected both, or neither")
     common = ModelSettings(
         max_batch=options.max_batch, batch_delay=options.batch_delay, queue=options.queue, instances=options.instances, threads=options.threads,
         deadline=options.deadline, max_trips=options.max_trips, max_memory_bytes=options.max_memory, sequence_idle=options.sequence_idle,
@@ -104,7 +103,8 @@ def act(options):
     }
     server = Server(
         models, common, repository=options.repository, host=options.host, http_port=options.port,
-        grpc_port=None if options.no_grpc else options.grpc_port, token=_token(options.token_file), engine=options.engine,
+        grpc_port=None if options.no_grpc else options.grpc_port, token=_token(options.token_file),
+        tls_cert=options.tls_cert, tls_key=options.tls_key, engine=options.engine,
         max_request_bytes=options.max_request_bytes, grace=options.grace,
     )  # fmt: skip
     logging.basicConfig(format="rondel: %(message)s", level=logging.WARNING, stream=sys.stderr)

@@ -236,6 +236,37 @@ def test_a_job_wakes_a_thread_that_takes_it():
         assert [f.result(20)[0] for f in (first, other, last)] == [200] * 3
 
 
+def test_a_job_that_is_put_back_wakes_a_thread():
+    """A batch of 1, 1 and 3 rows is cut to 2 rows. The thread that waits for work takes the 3 rows, and fills a batch, while the 2 run."""
+    gate = Gate()
+    ask_for = lambda rows: in_parallel(lambda: infer(s.url, "gate", tensor("x", np.ones((rows, 2)))))  # noqa: E731
+    with Server({"gate": (gate, ModelSettings(batch="on", instances=2, max_batch=5, batch_delay=100.0))}, http_port=0, grpc_port=None) as s:
+        queue = s.service.models.find("gate")._queue
+        waiters = queue._changed._waiters
+        asked = ask_for(6)  # one thread is busy
+        wait_for(lambda: queue._idle == 1 and gate.runs == [6])
+        asked += ask_for(1)  # the other fills a batch
+        wait_for(lambda: queue._idle == 0 and len(waiters) == 1)
+        asked += ask_for(1)
+        wait_for(lambda: s.service.models.under_way == 3 and len(queue) == 0 and len(waiters) == 1)
+        gate.open.set()  # the first waits again, behind the other
+        wait_for(lambda: queue._idle == 1 and len(waiters) == 2)
+        gate.open.clear()
+
+        def put(job):  # wakes only the thread that fills the batch
+            with queue._changed:
+                queue._jobs.append(job)
+                queue._changed.notify()
+
+        queue.put = put
+        asked += ask_for(3)
+        wait_for(lambda: gate.runs == [6, 2] and queue._idle == 0 and len(queue) == 0)
+        asked += ask_for(2)
+        wait_for(lambda: gate.runs == [6, 2, 5])
+        gate.open.set()
+        assert [f.result(20)[0] for f in asked] == [200] * 5
+
+
 def test_budgets_of_a_session_that_is_given():
     """They hold for each run, as for a file; what a session cannot keep is refused."""
     session = rondel.InferenceSession(TRIPS)
@@ -410,7 +441,9 @@ def test_the_command_serves_files_by_name(tmp_path):
         (("m.onnx", "n.onnx", "--state", "x=y"), 2, "expected NAME:INPUT=OUTPUT"),
         (("--repository", ".", "--state", "x=y"), 2, "--state x=y: no model is named on the command line; name the file, too"),
         (("m.onnx", "--port", "70000"), 2, "no port"),
-        (("m.onnx", "--queue", "0"), 2, "expected 1 or more"),
+        (("m.onnx", "--queue", "0"), 2, "not a number of 1 or more"),
+        (("m.onnx", "--tls-cert", "c.pem"), 2, "--tls-cert and --tls-key: expected both, or neither"),
+        (("m.onnx", "--tls-cert", "c.pem", "--tls-key", "k.pem"), 1, "the certificate c.pem with the key k.pem cannot be used"),
         (("m.onnx", "--repository", "nowhere"), 2, "no such folder"),
         (("m.onnx", "--token-file", "nowhere"), 1, "nowhere"),
     ],

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Callable
+from typing import Any, TypeAlias
 
 import grpc
 import numpy as np
 from google.protobuf import json_format, message_factory
 
 from .datatypes import checked_shape, datatype_of, dtype_of, from_bytes, from_list, to_bytes
-from .errors import bad_request, refusal_of
-from .http import check_load_parameters
+from .errors import Refusal, bad_request, busy, refusal_of
 from .messages import SERVICE, message, service as description
 from .protocol import InferAnswer, InferRequest
 from .service import Service
+from .uploads import read_upload
 
 _OPEN = {"ServerLive", "ServerReady"}
 
@@ -28,8 +28,8 @@ _CONTENTS = {
 }  # fmt: skip
 
 
-def add_to(server: Any, service: Service) -> None:
-    """Adds the service to a grpc.aio server."""
+def add_to(server: Any, service: Service) -> Callable[[], None]:
+    """Adds the service to a grpc.aio server. Returns a function that ends the streams of clients, as soon as each has its answers."""
     calls = _Calls(service)
     handlers = {}
     for method in description.methods:
@@ -39,6 +39,7 @@ def add_to(server: Any, service: Service) -> None:
         guarded = _guarded_stream(act, service) if method.client_streaming else _guarded(act, service, method.name not in _OPEN)
         handlers[method.name] = make(guarded, request.FromString, answer.SerializeToString)
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, handlers),))
+    return calls.end_streams
 
 
 def _check_token(service: Service, context: Any) -> None:
@@ -76,11 +77,20 @@ def _guarded_stream(act: Any, service: Service) -> Any:
     return call
 
 
+#: What a stream waits for: the identifier of a request and its answer; None: the client has ended it; Refusal: the server ends it.
+_Begun: TypeAlias = "tuple[str, asyncio.Task[Any]] | None | Refusal"
+
+
 class _Calls:
     """The methods of GRPCInferenceService, by their names."""
 
     def __init__(self, service: Service) -> None:
         self._service, self._models = service, service.models
+        self._streams: set[asyncio.Queue[_Begun]] = set()
+
+    def end_streams(self) -> None:
+        for begun in self._streams:
+            begun.put_nowait(busy("the server is stopping", 1))
 
     async def ServerLive(self, request: Any, context: Any) -> Any:
         return message("ServerLiveResponse")(live=True)
@@ -109,8 +119,8 @@ class _Calls:
         return json_format.ParseDict({"models": self._models.index(request.ready)}, message("RepositoryIndexResponse")())
 
     async def RepositoryModelLoad(self, request: Any, context: Any) -> Any:
-        check_load_parameters(request.parameters)
-        await self._models.load(request.model_name)
+        upload = read_upload({key: _value(p) for key, p in request.parameters.items()})
+        await self._models.load(request.model_name, upload)
         return message("RepositoryModelLoadResponse")()
 
     async def RepositoryModelUnload(self, request: Any, context: Any) -> Any:
@@ -122,7 +132,8 @@ class _Calls:
 
     async def ModelStreamInfer(self, requests: Any, context: Any) -> AsyncIterator[Any]:
         """Answers in the order of the requests, which run at the same time as far as their sequences allow."""
-        begun: asyncio.Queue[tuple[str, asyncio.Task[Any]] | None] = asyncio.Queue()
+        begun: asyncio.Queue[_Begun] = asyncio.Queue()
+        self._streams.add(begun)
         room = asyncio.Semaphore(64)
 
         async def begin() -> None:
@@ -134,9 +145,11 @@ class _Calls:
                 begun.put_nowait(None)
 
         reader = asyncio.ensure_future(begin())
-        one: tuple[str, asyncio.Task[Any]] | None = None
+        one: _Begun = None
         try:
             while (one := await begun.get()) is not None:
+                if isinstance(one, Refusal):
+                    await _abort(context, one)
                 room.release()
                 try:
                     yield message("ModelStreamInferResponse")(infer_response=await one[1])
@@ -144,9 +157,10 @@ class _Calls:
                     failed = message("ModelInferResponse")(id=one[0])
                     yield message("ModelStreamInferResponse")(error_message=str(refusal_of(error)), infer_response=failed)
         finally:
+            self._streams.discard(begun)
             reader.cancel()
             for left in [one, *(begun.get_nowait() for _ in range(begun.qsize()))]:
-                if left is not None:
+                if isinstance(left, tuple):
                     left[1].cancel()
 
     async def _infer(self, request: Any, seconds: float | None) -> Any:

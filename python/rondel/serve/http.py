@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gzip
+import sys
 import zlib
 from collections.abc import AsyncIterator
 from typing import Any
@@ -18,6 +20,7 @@ from .errors import Refusal, bad_request, refusal_of
 from .metrics import CONTENT_TYPE
 from .protocol import LENGTH_HEADER, parsed, read_request, render_answer, rendered
 from .service import Service
+from .uploads import Upload, read_upload
 
 #: Answered without the token: what load balancers ask.
 _OPEN = {"/v2/health/live", "/v2/health/ready"}
@@ -36,7 +39,7 @@ def application(service: Service, max_request_bytes: int = 1 << 30) -> Any:
     app = fastapi.FastAPI(title="Rondel", docs_url=None, redoc_url=None, lifespan=None if service.started else lifespan)
     _add_infer(app, service, max_request_bytes)
     _add_answers(app, service)
-    _add_repository(app, service)
+    _add_repository(app, service, max_request_bytes)
     app.add_exception_handler(Exception, _failed)
     app.add_exception_handler(Refusal, _failed)
     app.add_exception_handler(HTTPException, _failed)
@@ -84,7 +87,9 @@ def _add_infer(app: Any, service: Service, max_request_bytes: int) -> None:
             headers, path = request.headers, request.path_params
             body = await _body(request, max_request_bytes)
             said = read_request(path["name"], path.get("version", ""), body, headers.get(LENGTH_HEADER))
-            text, json_length = render_answer(await service.infer(said), said)
+            async with _WhileConnected(request):
+                found = await service.infer(said)
+            text, json_length = render_answer(found, said)
         except Exception as error:
             return _refused(refusal_of(error))
         answer = Response(text, media_type="application/json" if json_length is None else "application/octet-stream")
@@ -95,6 +100,37 @@ def _add_infer(app: Any, service: Service, max_request_bytes: int) -> None:
     # Plain routes of Starlette, before all others: FastAPI's own resolve parameters and dependencies for each request.
     for path in ("/v2/models/{name}/infer", "/v2/models/{name}/versions/{version}/infer"):
         app.router.routes.insert(0, Route(path, infer, methods=["POST"]))
+
+
+#: Seconds until the connection of a request is watched: most requests are answered before.
+_PATIENCE = 0.02
+
+
+class _WhileConnected:
+    """Ends what is awaited within when the client hangs up, by Refusal 499."""
+
+    def __init__(self, request: Request) -> None:
+        self._request, self._gone = request, False
+        self._watcher: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> None:
+        loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        self._timer = loop.call_later(_PATIENCE, lambda: setattr(self, "_watcher", loop.create_task(self._watch())))
+
+    async def __aexit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self._timer.cancel()
+        if self._watcher is not None:
+            self._watcher.cancel()
+        if self._gone and kind is asyncio.CancelledError:
+            if sys.version_info >= (3, 11):
+                self._task.uncancel()
+            raise Refusal("the client has hung up", 499, "CANCELLED") from None
+
+    async def _watch(self) -> None:
+        while (await self._request.receive())["type"] != "http.disconnect":
+            pass
+        self._gone = True
+        self._task.cancel()
 
 
 async def _body(request: Request, most: int) -> bytes:
@@ -176,7 +212,7 @@ def _add_answers(app: Any, service: Service) -> None:
             app.add_api_route(base + path, act, methods=["GET"])
 
 
-def _add_repository(app: Any, service: Service) -> None:
+def _add_repository(app: Any, service: Service, max_request_bytes: int) -> None:
     models = service.models
 
     async def index(request: Request) -> Response:
@@ -187,25 +223,21 @@ def _add_repository(app: Any, service: Service) -> None:
         return _json(models.index(said.get("ready") is True))
 
     async def load(name: str, request: Request) -> Response:
-        await refuse_parameters(request)
-        await models.load(name)
+        body = await _body(request, max_request_bytes)
+        await models.load(name, await asyncio.to_thread(_upload, body))
         return Response()
 
     async def unload(name: str) -> Response:
         await models.unload(name)
         return Response()
 
-    async def refuse_parameters(request: Request) -> None:
-        body = await _body(request, 1 << 20)
-        said = parsed(body) if body else {}
-        check_load_parameters(said.get("parameters", {}) if isinstance(said, dict) else {})
-
     app.add_api_route("/v2/repository/index", index, methods=["POST"])
     app.add_api_route("/v2/repository/models/{name}/load", load, methods=["POST"])
     app.add_api_route("/v2/repository/models/{name}/unload", unload, methods=["POST"])
 
 
-def check_load_parameters(parameters: Any) -> None:
-    """Models come from files of the server alone."""
-    if parameters:
-        raise Refusal("a model is loaded from the server's own files, without parameters; put its file into the repository", 501, "UNIMPLEMENTED")
+def _upload(body: bytes) -> Upload | None:
+    said = parsed(body) if body else {}
+    if not isinstance(said, dict):
+        raise bad_request("the request is no JSON object")
+    return read_upload(said.get("parameters", {}))

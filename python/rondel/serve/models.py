@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import glob
 import logging
@@ -24,6 +25,7 @@ from .metrics import Metrics
 from .protocol import InferAnswer, InferRequest
 from .sequences import Sequences, checked_states, step_of
 from .settings import ModelSettings
+from .uploads import Upload
 
 log = logging.getLogger("rondel.serve")
 
@@ -317,14 +319,15 @@ class Models:
 
     # ---- loading and removing ------------------------------------------------------------------------------
 
-    async def load(self, name: str) -> LoadedModel:
-        """Loads the model, or replaces it by what its file holds now. The old one answers until the new one is ready."""
+    async def load(self, name: str, upload: Upload | None = None) -> LoadedModel:
+        """Loads the model, or replaces it, by what its file or the upload holds. The old one answers until the new one is ready."""
         async with self._locks.setdefault(name, asyncio.Lock()):
-            source, settings, session = self._source(name)
+            source, settings, session = self._source(name, upload)
             try:
-                model = await asyncio.get_running_loop().run_in_executor(None, LoadedModel, name, source, settings, self._engine, session)
+                model = await asyncio.get_running_loop().run_in_executor(None, self._made, name, source, settings, session)
             except Exception as error:
-                self._reasons[name] = str(error)
+                if self._has_own_file(name):
+                    self._reasons[name] = str(error)
                 raise
             self._reasons.pop(name, None)
             model.begin(self._metrics)
@@ -341,7 +344,8 @@ class Models:
             model = self.find(name)
             del self._models[name]
             model.metrics.ready.set(0)
-            self._reasons[name] = "unloaded"
+            if self._has_own_file(name):
+                self._reasons[name] = "unloaded"
             self._retired = [m for m in self._retired if m.name != name or not self._close_later(m)]
             self._close_later(model)
             model.forget_gauges()
@@ -376,13 +380,25 @@ class Models:
         task.add_done_callback(lambda _: self._closing.pop(model))
         return True
 
-    def _source(self, name: str) -> tuple[Any, ModelSettings, Any]:
-        if name in self._sources:
-            return self._sources[name]
-        path = self._in_repository().get(name)
-        if path is None:
+    def _made(self, name: str, source: Any, settings: ModelSettings, session: Any) -> LoadedModel:
+        with source.source() if isinstance(source, Upload) else contextlib.nullcontext(source) as opened:
+            return LoadedModel(name, opened, settings, self._engine, session)
+
+    def _has_own_file(self, name: str) -> bool:
+        return name in self._sources or name in self._in_repository()
+
+    def _source(self, name: str, upload: Upload | None) -> tuple[Any, ModelSettings, Any]:
+        """What is opened: a path, bytes or an Upload; its settings; a session, if one was given."""
+        path, settings, session = self._sources.get(name) or (self._in_repository().get(name), self._settings, None)
+        if upload is not None:
+            settings = upload.settings(settings)
+        if upload is not None and upload.files:
+            if not _NAME.fullmatch(name):
+                raise bad_request(f"a model cannot be named {name!r:.60}; expected letters, digits, '_', '-' and '.'")
+            return upload, settings, None
+        if path is None and session is None:
             raise not_found(f"there is no model '{name}' to load; known are {', '.join(self.known()) or 'none'}")
-        return path, self._settings, None
+        return path, settings, session
 
     def _in_repository(self) -> dict[str, str]:
         """The files of the repository by the names of their models: NAME.onnx, or else Triton's NAME/1/model.onnx."""

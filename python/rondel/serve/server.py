@@ -8,7 +8,9 @@ import contextlib
 import ipaddress
 import logging
 import os
+import pathlib
 import socket
+import ssl
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -34,11 +36,12 @@ class Server:
     host: the address; without another, only this machine reaches the server. http_port, grpc_port: 0 takes a free port; grpc_port=None
         leaves gRPC out.
     token: what requests must bring in the header Authorization, after 'Bearer '. None: nothing.
+    tls_cert, tls_key: PEM files of the certificate (with those that sign it) and of its key: both protocols are encrypted. None: neither is.
     engine: the name of a module with onnxruntime's interface, which runs the models that are given as files.
     max_request_bytes: larger requests are refused. grace: seconds that requests under way have when the server stops.
 
-    `run` serves until SIGTERM or Ctrl-C. `with server:` serves on a thread. Raises CallerError for models that do not load, and
-    for a port that is taken.
+    `run` serves until SIGTERM or Ctrl-C. `with server:` serves on a thread. Raises CallerError for models that do not load,
+    for a certificate that does not, and for a port that is taken.
     """
 
     url: str
@@ -54,6 +57,8 @@ class Server:
         http_port: int = 8000,
         grpc_port: int | None = 8001,
         token: str | None = None,
+        tls_cert: str | os.PathLike[str] | None = None,
+        tls_key: str | os.PathLike[str] | None = None,
         engine: str = "rondel",
         max_request_bytes: int = 1 << 30,
         grace: float = 30.0,
@@ -61,6 +66,7 @@ class Server:
         self.service = Service(models, settings, repository, token, engine)
         self._host, self._ports = host, (http_port, grpc_port)
         self._most, self._grace = max_request_bytes, grace
+        self._tls = None if tls_cert is None and tls_key is None else _Tls(tls_cert, tls_key)
         self._stop: Callable[[], None] = lambda: None
         self._thread: threading.Thread | None = None
 
@@ -125,17 +131,17 @@ class Server:
         listener = _listen(self._host, self._ports[0])
         try:
             loaded = await self.service.start()
-            rpc = await self._start_grpc()
+            rpc, end_streams = await self._start_grpc()
         except BaseException:
             listener.close()
             await self.service.close()
             raise
-        self.url = f"http://{_address(self._host, listener.getsockname()[1])}"
+        self.url = f"http{'s' if self._tls else ''}://{_address(self._host, listener.getsockname()[1])}"
         web = _Web(
             uvicorn.Config(
                 application(self.service, self._most), lifespan="off", log_config=None, access_log=False, backlog=2048,
                 timeout_keep_alive=75,  # a client that asks once in a while finds its connection
-                timeout_graceful_shutdown=max(1, int(self._grace)),
+                timeout_graceful_shutdown=max(1, int(self._grace)), **self._tls.for_http() if self._tls else {},
             ),
             stopped,
         )  # fmt: skip
@@ -151,28 +157,56 @@ class Server:
             log.warning("%d requests are given up: they did not end within %g s", left, self._grace)
         web.should_exit, web.force_exit = True, left > 0
         if rpc is not None:
+            end_streams()  # a client may keep one open that asks nothing
             await rpc.stop(max(0.0, end - loop.time()))  # answers that are still being written
         await serving
         if not left:
             await self.service.close()
 
-    async def _start_grpc(self) -> Any:
+    async def _start_grpc(self) -> tuple[Any, Callable[[], None]]:
         if self._ports[1] is None:
-            return None
+            return None, lambda: None
         import grpc
 
         from .grpc import add_to
 
         most = [("grpc.max_receive_message_length", min(self._most, 2**31 - 1)), ("grpc.max_send_message_length", -1), ("grpc.so_reuseport", 0)]
         server = grpc.aio.server(options=most)
-        add_to(server, self.service)
+        end_streams = add_to(server, self.service)
+        address = _address(self._host, self._ports[1])
         try:
-            port = server.add_insecure_port(_address(self._host, self._ports[1]))
+            port = server.add_secure_port(address, self._tls.for_grpc()) if self._tls else server.add_insecure_port(address)
         except RuntimeError as error:
-            raise CallerError(f"gRPC cannot listen at {_address(self._host, self._ports[1])}: {error}; try another port, or 0 for a free one") from None
+            raise CallerError(f"gRPC cannot listen at {address}: {error}; try another port, or 0 for a free one") from None
         await server.start()
         self.grpc_url = _address(self._host, port)
-        return server
+        return server, end_streams
+
+
+class _Tls:
+    """A certificate and its key, checked."""
+
+    def __init__(self, cert: str | os.PathLike[str] | None, key: str | os.PathLike[str] | None) -> None:
+        if cert is None or key is None:
+            raise CallerError(f"tls_{'cert' if cert is None else 'key'} is missing; expected the files of a certificate and of its key")
+        self._cert, self._key = os.fspath(cert), os.fspath(key)
+        try:
+            # A key with a password is refused: nobody may be there to type it.
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self._cert, self._key, password=_no_password)
+        except (OSError, ValueError) as error:
+            raise CallerError(f"the certificate {self._cert} with the key {self._key} cannot be used: {error}; expected PEM files that belong together") from None
+
+    def for_http(self) -> dict[str, Any]:
+        return {"ssl_certfile": self._cert, "ssl_keyfile": self._key}
+
+    def for_grpc(self) -> Any:
+        import grpc
+
+        return grpc.ssl_server_credentials([(pathlib.Path(self._key).read_bytes(), pathlib.Path(self._cert).read_bytes())])
+
+
+def _no_password() -> str:
+    raise ValueError("the key has a password")
 
 
 class _Web(uvicorn.Server):

@@ -19,8 +19,10 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rondel-config-version.cmake DESTINATIO
   COMPONENT development)
 
 # The paths in rondel.pc are relative to it, so that the prefix can be moved.
-cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX
-  BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig OUTPUT_VARIABLE prefix)
+set(pc_folder ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${pc_folder} OUTPUT_VARIABLE prefix)
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY ${pc_folder} OUTPUT_VARIABLE libdir)
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_INCLUDEDIR BASE_DIRECTORY ${pc_folder} OUTPUT_VARIABLE includedir)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/rondel.pc.in ${CMAKE_CURRENT_BINARY_DIR}/rondel.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rondel.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
   COMPONENT development)

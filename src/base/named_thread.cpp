@@ -1,11 +1,16 @@
 #include "base/named_thread.h"
 
+#include "base/arithmetic.h"
+
 #include <pthread.h>
 
 namespace rondel {
 
 std::thread named_thread(const char* name, std::function<void()> work) {
-  std::thread thread(std::move(work));
+  std::thread thread([work = std::move(work)] {
+    const StandardArithmetic arithmetic;  // a thread begins with its creator's
+    work();
+  });
   pthread_setname_np(thread.native_handle(), name);
   return thread;
 }

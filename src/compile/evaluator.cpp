@@ -1,3 +1,4 @@
+#include "base/arithmetic.h"
 #include "base/error.h"
 #include "base/lru_cache.h"
 #include "compile/exact_key.h"
@@ -115,6 +116,7 @@ class NodeEvaluator {
 ir::Evaluator make_evaluator() {
   return [nodes = std::make_shared<NodeEvaluator>()](const Graph& g, ir::NodeId n,
                                                      std::span<const Tensor* const> inputs) {
+    const StandardArithmetic arithmetic;
     return (*nodes)(g, n, inputs);
   };
 }

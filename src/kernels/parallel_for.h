@@ -1,4 +1,5 @@
 #pragma once
+#include "base/arithmetic.h"
 #include "kernels/stop_check.h"
 
 #include <algorithm>
@@ -19,6 +20,7 @@ template <class F> void parallel_for(StopCheck& stop, int threads, std::int64_t 
   std::atomic<bool> stopped = false;
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
   for (int thread = 0; thread < threads; ++thread) {
+    const StandardArithmetic arithmetic;  // OpenMP's threads may be older than the run
     StopCheck own = stop;
     try {
       for (std::int64_t unit = units * thread / threads; unit < units * (thread + 1) / threads;

@@ -2,6 +2,7 @@
 
 #include "base/cancellation.h"
 #include "base/error.h"
+#include "base/arithmetic.h"
 #include "base/fork.h"
 #include "base/profiles.h"
 #include "compile/check_mode.h"
@@ -122,6 +123,7 @@ struct Session::Impl {
   }
 
   runtime::Plan compile(ir::Graph g, std::shared_ptr<const ir::Graph>* kept) const {
+    const StandardArithmetic arithmetic;
     const ProfileScope scope(options.profile.get(), ProfileEvent::Kind::load, "passes and plan");
     const bool interpreting = compiler->execution() == Execution::interpreter;
     const bool optimise = options.graph_optimization_level > 0;
@@ -258,6 +260,7 @@ struct Session::Impl {
   /// `inputs()` returns the values of the inputs in order, checked.
   std::vector<Value> run(std::span<const std::size_t> wanted, const auto& inputs,
                          const RunOptions& o, std::span<session::Carried> carried = {}) const {
+    const StandardArithmetic arithmetic;
     require(o.max_trips >= 0, "RunOptions.max_trips is {}; expected 0 or more", o.max_trips);
     runtime::Memory within = o.max_memory_bytes < options.max_memory_bytes
                                  ? memory.within(o.max_memory_bytes)

@@ -96,6 +96,24 @@ def test_pkg_config_without_cmake(compiler, prefix, model, tmp_path):
     assert run(program, model, env={**os.environ, "LD_LIBRARY_PATH": str(moved / "lib")}) == "y: f32[]\n"
 
 
+@pytest.mark.parametrize("libraries, headers", [("{}/lib64", "include"), ("lib/x86_64-linux-gnu", "{}/headers")])
+def test_pkg_config_of_absolute_and_deep_folders(libraries, headers, tmp_path):
+    """The flags lead to where the files are installed."""
+    prefix, build = tmp_path / "prefix", tmp_path / "build"
+    libraries, headers = libraries.format(tmp_path / "elsewhere"), headers.format(tmp_path / "elsewhere")
+    options = [f"-DCMAKE_INSTALL_PREFIX={prefix}", f"-DCMAKE_INSTALL_LIBDIR={libraries}", f"-DCMAKE_INSTALL_INCLUDEDIR={headers}"]
+    run("cmake", "-S", ROOT, "-B", build, "-G", "Ninja", *options, "-DRONDEL_TESTS=OFF", "-DRONDEL_EXAMPLES=OFF", "-DRONDEL_PYTHON=OFF")
+    for library in LIBRARY.parent.glob("librondel.so*"):  # compiling it again takes minutes
+        shutil.copy(library, build / "src", follow_symlinks=False)
+    run("cmake", "--install", build)
+    lib, include = prefix / libraries, prefix / headers
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(lib / "pkgconfig")}
+    for variable, expected in (("libdir", lib), ("includedir", include)):
+        said = run("pkg-config", f"--variable={variable}", "rondel", env=environment).strip()
+        assert os.path.normpath(said) == str(expected)
+    assert (include / "rondel" / "session.h").exists() and (lib / "librondel.so").exists()
+
+
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_public_headers_compile_alone(compiler, tmp_path):
     def errors(header):
@@ -139,6 +157,30 @@ def test_add_subdirectory_changes_nothing_of_the_project_around(tmp_path):
     targets = run("ninja", "-C", tmp_path / "build", "-t", "targets", "all")
     linked = re.findall(r"^(\S+): CXX_(?:EXECUTABLE|SHARED_LIBRARY|SHARED_MODULE|MODULE_LIBRARY)_LINKER", targets, re.MULTILINE)
     assert sorted(linked) == ["app", "rondel/src/librondel.so.0.1"]
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_fast_math_of_the_project_around_does_not_reach_our_arithmetic(compiler, tmp_path):
+    """Our flags come last. Nor does the linker add the start-up file that flushes subnormal numbers."""
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(parent LANGUAGES CXX)\nadd_compile_options(-ffast-math)\n"
+        f"add_subdirectory({ROOT} rondel)\n"
+    )
+    build = tmp_path / "build"
+    run("cmake", "-S", tmp_path, "-B", build, "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={compiler}", "-DCMAKE_CXX_FLAGS=-Ofast -ffast-math")
+    commands = [line.split() for line in run("ninja", "-C", build, "-t", "commands", "rondel").splitlines()]
+    compiled = [words for words in commands if "-c" in words or "-x" in words]
+    assert len(compiled) > 100
+    last = lambda words, *flags: max(k for k, word in enumerate(words) if word in flags)  # noqa: E731
+    for words in compiled:
+        assert last(words, "-fno-fast-math") > last(words, "-ffast-math", "-Ofast"), words
+        assert last(words, "-ffp-contract=off", "-ffp-contract=fast") > last(words, "-ffast-math"), words
+    (linked,) = (words for words in commands if "-shared" in words)
+    if compiler == "g++":
+        options = [word for word in linked[linked.index("-fPIC") :] if word.startswith(("-O", "-f"))]
+        (tmp_path / "empty.cpp").write_text("")
+        dry = subprocess.run([compiler, *options, "-shared", tmp_path / "empty.cpp", "-###"], capture_output=True, text=True).stderr
+        assert "crtfastmath" not in dry and "crtend" in dry
 
 
 def test_missing_libraries_are_named_in_one_line(tmp_path):

@@ -1,0 +1,98 @@
+#include "base/arithmetic.h"
+#include "onnx/models.h"
+
+#include <rondel/session.h>
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+/// Runs do not depend on the floating-point environment of the program around.
+namespace rondel {
+namespace {
+
+Session session_of(const std::string& graph) {
+  const std::string bytes = onnx::model_of(21, graph).SerializeAsString();
+  return Session(std::as_bytes(std::span(bytes.data(), bytes.size())));
+}
+
+Tensor filled(Shape shape, float x) {
+  Tensor t(DType::f32, std::move(shape));
+  std::fill_n(t.data_as<float>(), t.size(), x);
+  return t;
+}
+
+std::vector<float> floats(const Value& v) {
+  const Tensor t = v.tensor().packed();
+  return {t.data_as<float>(), t.data_as<float>() + t.size()};
+}
+
+#if defined(__x86_64__)
+/// What a program that is linked with -ffast-math begins with, and a rounding mode on top: subnormal
+/// numbers are zero, as operands and as results, and numbers are rounded up.
+class FastArithmetic {
+ public:
+  FastArithmetic() { _mm_setcsr(fast); }
+  ~FastArithmetic() { _mm_setcsr(before_); }
+  static bool still() { return (_mm_getcsr() & ~0x3fU) == fast; }
+
+ private:
+  static constexpr std::uint32_t fast = 0x1f80 | 0x8000 | 0x0040 | 0x4000;
+  std::uint32_t before_ = _mm_getcsr();
+};
+
+constexpr float tiny = 1e-30F;
+constexpr float subnormal = 1e-40F;
+constexpr const char* ops =
+    "g (float[n] x) => (float[n] y, float[n] z, float k) "
+    "<float a = {1e-30}, float b = {1e-10}, float[1] three = {3}> "
+    "{ y = Mul (x, b) half = Div (y, three) z = Mul (half, three) k = Mul (a, b) }";
+
+/// `jit`: of RONDEL_JIT.
+void expect_standard(const char* jit) {
+  ::setenv("RONDEL_JIT", jit, 1);
+  const std::map<std::string, Value> feeds{{"x", filled({1000}, tiny)}};
+  const auto usual = session_of(ops).run(feeds);
+  const FastArithmetic around;
+  const Session session = session_of(ops);
+  for (int k = 0; k < 3; ++k) {
+    const auto found = session.run(feeds);
+    EXPECT_EQ(found.at("y").tensor().data_as<float>()[999], subnormal);
+    EXPECT_EQ(*found.at("k").tensor().data_as<float>(), subnormal) << "computed by the compiler";
+    for (const char* name : {"y", "z", "k"})
+      EXPECT_EQ(floats(found.at(name)), floats(usual.at(name))) << name;
+  }
+  EXPECT_TRUE(FastArithmetic::still());
+  ::unsetenv("RONDEL_JIT");
+}
+
+TEST(Arithmetic, OfTheInterpreterIsStandard) { expect_standard("0"); }
+TEST(Arithmetic, OfNativeCodeIsStandard) { expect_standard("2"); }
+
+/// OpenMP's threads are older than the run, and keep what they have.
+TEST(Arithmetic, OfHelperThreadsIsStandard) {
+  const Session session = session_of(
+      "g (float[n,c,h,w] x, float[m,c,3,3] w) => (float[n,m,p,q] y) { y = Conv (x, w) }");
+  const std::map<std::string, Value> feeds{{"x", filled({4, 8, 64, 64}, tiny)},
+                                           {"w", filled({8, 8, 3, 3}, 1e-10F)}};
+#pragma omp parallel num_threads(4)
+  { _mm_setcsr(0x1f80 | 0x8040); }
+  const auto found = session.run(feeds);
+#pragma omp parallel num_threads(4)
+  { _mm_setcsr(0x1f80); }
+  const Tensor& y = found.at("y").tensor();
+  for (std::int64_t i = 0; i < y.size(); ++i)
+    ASSERT_NEAR(y.data_as<float>()[i], 72 * double{subnormal}, 1e-42) << i;
+}
+
+TEST(Arithmetic, AfterAnErrorIsWhatItWas) {
+  const Session session = session_of(ops);
+  const FastArithmetic around;
+  EXPECT_THROW((void)session.run({}), Error);
+  EXPECT_TRUE(FastArithmetic::still());
+}
+#endif
+
+}  // namespace
+}  // namespace rondel

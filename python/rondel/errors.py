@@ -45,7 +45,7 @@ class InternalError(Error):
 
 
 class LimitExceeded(Error):
-    """The session's budget of memory or trips is used up."""
+    """A budget of memory or trips is used up: the run's own, or its session's."""
 
 
 class DeadlineExceeded(Error):

@@ -559,8 +559,7 @@ std::vector<Ex> RegionLowering::run_loop(const LoopContext& l, Ex most) {
 /// trip count is checked before the first trip, any other after the last one.
 void RegionLowering::check_budget(const LoopContext& l, Ex over) {
   b_.enter(ir::where(tree_.graph(), l.node), budget_);
-  b_.check(b_.unary(scalar::Op::bnot, over), "the budget of {} trips is used up; raise max_trips",
-           {budget_}, Blame::limit);
+  b_.check(b_.unary(scalar::Op::bnot, over), "the budget of trips is used up", {}, Blame::limit);
   b_.leave();
 }
 

@@ -26,11 +26,6 @@ void note_in_trace(const Run& run, std::int64_t trips, bool whole) {
     run.trace->note_loop(trips, whole);
 }
 
-Error out_of_trips(const Run& run) {
-  return {Blame::limit,
-          fmt::format("the budget of {} trips is used up; raise max_trips", run.max_trips)};
-}
-
 }  // namespace
 
 struct LoopState : StepState {
@@ -164,7 +159,7 @@ std::int64_t LoopStep::run_steps(Frame& frame, LoopState& state) const {
     for (; goes_on && t < most; ++t) {
       traced.begin(t);
       run.check_stop();
-      if (t >= run.max_trips) throw out_of_trips(run);
+      if (t >= run.max_trips) throw run.out_of_trips();
       begin_trip(state, inner, frame, t);
       inner.execute();
       if (spec.has_go) goes_on = read_scalar_bool(inner[body.results[0]], "the body's condition");
@@ -186,7 +181,7 @@ std::optional<std::int64_t> LoopStep::run_native(Frame& frame, LoopState& state,
   if (!outcome) return std::nullopt;
   const std::optional<std::int64_t>& trips = state.start.trips;
   if (outcome->go && outcome->trips >= frame.run().max_trips && (!trips || outcome->trips < *trips))
-    throw out_of_trips(frame.run()).within(source, outcome->trips);
+    throw frame.run().out_of_trips().within(source, outcome->trips);
   return outcome->trips;
 }
 

@@ -55,8 +55,8 @@ struct Memory::Pool {
       if (bytes > budget || now > budget - bytes)
         throw_error(Blame::limit,
                     fmt::format("the memory budget of {} bytes does not allow {} more: {} are in "
-                                "use; raise max_memory_bytes or make the inputs smaller",
-                                budget, bytes, now));
+                                "use; raise the {}'s max_memory_bytes or make the inputs smaller",
+                                budget, bytes, now, parent ? "run" : "session"));
     } while (!used.compare_exchange_weak(now, now + bytes, std::memory_order_relaxed));
     if (!parent) return;
     try {

@@ -117,7 +117,10 @@ std::optional<scalar::SizeNeeded> RegionBuffers::run(Run& run,
   if (status == scalar::done) return std::nullopt;
   run.check_stop();
   if (const auto needed = scalar::size_needed(code.program(), context_, status)) return needed;
-  throw scalar::failure(code.program(), context_, status);
+  const Error failed = scalar::failure(code.program(), context_, status);
+  if (failed.blame() == Blame::limit)  // code is shared: the run knows whose budget it is
+    throw Error(Blame::limit, run.out_of_trips().message(), failed.frames());
+  throw failed;
 }
 
 void RegionBuffers::drop_large_memory() {

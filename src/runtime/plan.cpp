@@ -54,6 +54,11 @@ const Tensor& Run::renew(Value& v, DType dtype, const Shape& shape) const {
   return std::get<Tensor>(v);
 }
 
+Error Run::out_of_trips() const {
+  return {Blame::limit, fmt::format("the budget of {} trips is used up; raise the {}'s max_trips",
+                                    max_trips, own_trips ? "run" : "session")};
+}
+
 void Run::end() const {
   if (static_cast<Stop>(stop.load()) == Stop::cancelled)
     throw_error(Blame::cancelled, "the run was ended by its terminate flag");

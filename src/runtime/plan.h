@@ -35,12 +35,15 @@ struct Run {
   int threads = 0;  ///< threads per kernel; 0: one per core
   std::atomic<std::int32_t> stop{0};
   RunTrace* trace = nullptr;  ///< null: nothing is recorded
+  bool own_trips = false;     ///< `max_trips` is the run's own budget, not its session's
   /// Throws Error(deadline) or Error(cancelled) if `stop` is set.
   void check_stop() const {
     if (stop.load(std::memory_order_relaxed) != 0) [[unlikely]]
       end();
   }
   [[noreturn]] void end() const;
+  /// What is thrown if the budget of trips is used up.
+  Error out_of_trips() const;
   /// to = from, of the same type. Large tensors are copied in parts, with checks of `stop` between
   /// them.
   void assign(const Tensor& from, const Tensor& to) const;

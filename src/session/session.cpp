@@ -267,6 +267,7 @@ struct Session::Impl {
                                  : memory;
     runtime::Run run{within, std::min(options.max_trips, o.max_trips), o.seed,
                      options.intra_op_num_threads};
+    run.own_trips = o.max_trips < options.max_trips;
     std::optional<runtime::RunTrace> trace;
     if (options.profile) run.trace = &trace.emplace(*options.profile, memory);
     session::Watch watch(run, o);

@@ -254,7 +254,8 @@ class Model:
         budget = self._options.max_memory_bytes if max_memory_bytes is None else max_memory_bytes
         needed = 2 * total * sum(array.nbytes for array in part.values()) // rows
         if needed > budget:
-            raise LimitExceeded(f"the results: the memory budget of {budget} bytes does not allow {needed}; raise max_memory_bytes or record less")
+            whose = "model" if max_memory_bytes is None else "run"
+            raise LimitExceeded(f"the results: the memory budget of {budget} bytes does not allow {needed}; raise the {whose}'s max_memory_bytes or record less")
 
     def _run_in_parts(self, model, settings, names, inputs, options, bar, max_memory_bytes):
         """Runs the model in parts of about a tenth of a second, and updates the bar after each part."""

@@ -29,8 +29,8 @@ std::vector<float> floats(const Value& v) {
 }
 
 #if defined(__x86_64__)
-/// What a program that is linked with -ffast-math begins with, and a rounding mode on top: subnormal
-/// numbers are zero, as operands and as results, and numbers are rounded up.
+/// What a program that is linked with -ffast-math begins with, and a rounding mode on top:
+/// subnormal numbers are zero, as operands and as results, and numbers are rounded up.
 class FastArithmetic {
  public:
   FastArithmetic() { _mm_setcsr(fast); }

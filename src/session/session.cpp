@@ -1,8 +1,8 @@
 #include <rondel/session.h>
 
+#include "base/arithmetic.h"
 #include "base/cancellation.h"
 #include "base/error.h"
-#include "base/arithmetic.h"
 #include "base/fork.h"
 #include "base/profiles.h"
 #include "compile/check_mode.h"

@@ -530,7 +530,13 @@ def test_a_budget_of_trips_holds_for_inner_loops(monkeypatch):
         run_as(monkeypatch, jit)
         said.append(message_of(LOOP_IN_SCAN, feeds, options))
     assert said[0] == said[1]
-    assert said[0][0] is rondel.LimitExceeded and "trip 50: the budget of 50 trips" in said[0][1]
+    assert said[0][0] is rondel.LimitExceeded and "trip 50: the budget of 50 trips is used up; raise the session's max_trips" in said[0][1]
+    limits = rondel.RunOptions()
+    limits.max_trips = 40
+    for jit in ("0", "2"):
+        run_as(monkeypatch, jit)
+        with pytest.raises(rondel.LimitExceeded, match="trip 40: the budget of 40 trips is used up; raise the run's max_trips"):
+            session(LOOP_IN_SCAN, options=options).run(None, feeds, limits)
 
 
 def test_a_deadline_ends_an_inner_loop_that_never_ends(monkeypatch):

@@ -13,6 +13,7 @@ import rondel
 
 from . import bench, cache, check, completion, convert, deepx, grad, inspect, mdf, run, serve
 from .exit_codes import exit_code
+from .own_ops import load_ops
 from .table import coloured
 
 def make_parser():
@@ -57,6 +58,7 @@ def main(arguments=None):
     options = make_parser().parse_args(arguments)
     try:
         with _warnings_on_stderr():
+            load_ops(options)
             return options.act(options)
     except rondel.Error as error:
         print(f"rondel: {error}", file=sys.stderr)

@@ -11,7 +11,7 @@ from rondel.texts import render
 
 from .exit_codes import UsageError
 from .numbers import at_least_one, count, seconds
-from .table import coloured
+from .table import add_ops_options, coloured
 
 _TOKEN = "RONDEL_SERVE_TOKEN"
 
@@ -38,6 +38,7 @@ def add_to(commands):
     parser.add_argument("model", metavar="[NAME=]MODEL", nargs="*", help="ONNX files; the name is the file's, unless another is given")
     parser.add_argument("--repository", metavar="DIR", help="a folder of more models: NAME.onnx or NAME/1/model.onnx")
     parser.add_argument("--engine", metavar="MODULE", default="rondel", help="a module with onnxruntime's interface that runs the models (rondel)")
+    add_ops_options(parser)
 
     where = parser.add_argument_group("where it listens")
     where.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help="the address (127.0.0.1: this machine alone)")

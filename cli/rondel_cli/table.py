@@ -21,6 +21,12 @@ def add_model_options(parser, many=False):
         help='what a body\'s cond means where Loop\'s cond is "": ignored (spec, the default), or it stops the loop',
     )
     parser.add_argument("--external-data-dir", metavar="DIR", help="where external data may be read from")
+    add_ops_options(parser)
+
+
+def add_ops_options(parser):
+    parser.add_argument("--ops", metavar="FILE.py", action="append", default=[], help="run this file first: it registers ops of your own (rondel.register_op)")
+    parser.add_argument("--custom", metavar="MODULE", action="append", default=[], help="import this module first, which registers ops of your own")
 
 
 def session_options(options):

@@ -31,6 +31,10 @@ void bind_values(nanobind::module_& m);
 
 /// A Python str; bytes that are not UTF-8 are replaced.
 nanobind::object text(const std::string&);
+/// If a Python function that the engine called raised the error: sets it as the cause of the
+/// exception of ours. Returns false if it is to end the program (KeyboardInterrupt and its kin); it
+/// is Python's error then.
+bool set_cause(nanobind::handle exception, const Error&);
 /// The Python exception for an error.
 nanobind::object exception_of(const Error&);
 nanobind::dict report(const ExportReport&);
@@ -52,6 +56,8 @@ void bind_network_layers(nanobind::module_& m);
 void bind_mdf(nanobind::module_& m);
 /// ONNX's operators, and graphs that are built node by node; rondel/functions/ has the functions.
 void bind_operators(nanobind::module_& m);
+/// The registration of ops that are Python functions; rondel/custom_ops.py is its public API.
+void bind_custom_ops(nanobind::module_& m);
 /// Calls of operators as functions of arrays.
 void bind_calls(nanobind::module_& m);
 

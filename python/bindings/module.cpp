@@ -50,7 +50,7 @@ void translate(const std::exception_ptr& p, void*) {
     std::rethrow_exception(p);
   } catch (const Error& e) {
     const nb::object error = python::exception_of(e);
-    PyErr_SetObject(error.type().ptr(), error.ptr());
+    if (python::set_cause(error, e)) PyErr_SetObject(error.type().ptr(), error.ptr());
   }
 }
 
@@ -294,6 +294,7 @@ NB_MODULE(_rondel, m) {
   python::bind_mdf(m);
   python::bind_operators(m);
   python::bind_calls(m);
+  python::bind_custom_ops(m);
 
   nb::class_<ExportOptions>(m, "ExportOptions")
       .def(nb::init<>())

@@ -42,6 +42,7 @@ auto run_interruptibly(RunOptions& o, const auto& run) {
     InterruptWatch::arrived();  // empties the pipe: this signal is handled
     throw nanobind::python_error();
   }
+  if (failure && interruptible) InterruptWatch::arrived();  // a function may have handled a signal
   if (failure) std::rethrow_exception(failure);
   return std::move(*results);
 }

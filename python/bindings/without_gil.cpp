@@ -1,5 +1,6 @@
 #include "without_gil.h"
 
+#include <rondel/error.h>
 #include <rondel/shutdown.h>
 
 #include <cxxabi.h>
@@ -35,6 +36,16 @@ void enter_engine() { ++in_engine; }
   try {
     PyEval_RestoreThread(thread);
   } catch (const abi::__forced_unwind&) {
+    while (true) ::pause();  // leaving this block without rethrowing would abort
+  }
+}
+
+[[gnu::no_sanitize("null")]] WithGil::WithGil() {
+  if (interpreter_ended()) throw Error(Blame::cancelled, "the interpreter is ending");
+  try {
+    state_ = PyGILState_Ensure();
+  } catch (const abi::__forced_unwind&) {
+    --in_engine;
     while (true) ::pause();  // leaving this block without rethrowing would abort
   }
 }

@@ -21,6 +21,19 @@ bool interpreter_ended();
 /// module is loaded.
 void install_exit_handlers();
 
+/// Holds the GIL in a callback of the engine. Throws Error(cancelled) if the interpreter is ending;
+/// blocks as `reacquire_gil` does.
+class WithGil {
+ public:
+  WithGil();
+  ~WithGil() { PyGILState_Release(state_); }
+  WithGil(const WithGil&) = delete;
+  WithGil& operator=(const WithGil&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
 /// Calls `f`, which must return a value, without the GIL. Returns or throws what `f` does.
 template <class F> auto without_gil(const F& f) {
   std::optional<std::invoke_result_t<F>> result;

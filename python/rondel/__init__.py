@@ -11,6 +11,7 @@ from . import capi
 from . import not_here as _not_here
 from .binding import IOBinding
 from .capi.handles import SessionIOBinding
+from .custom_ops import TensorType, register_op, registered_ops, unregister_op
 from .device import OrtDevice, OrtDeviceVendorId
 from .enumerations import ExecutionMode, ExecutionOrder, GraphOptimizationLevel
 from .errors import (
@@ -81,6 +82,7 @@ __all__ = [
     "SessionIOBinding",
     "SessionOptions",
     "SparseTensor",
+    "TensorType",
     "UnsupportedError",
     "copy_tensors",
     "deepx",
@@ -95,11 +97,14 @@ __all__ = [
     "grad",
     "inspect",
     "jvp",
+    "register_op",
+    "registered_ops",
     "set_default_logger_callback",
     "set_default_logger_severity",
     "set_default_logger_verbosity",
     "set_seed",
     "trace_passes",
     "train",
+    "unregister_op",
     "value_and_grad",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from . import _rondel
@@ -33,6 +34,7 @@ class Report:
     loops: a Loop, which is a dict, for each loop: name, source, depth; states, scans, stacks ("name: type"); bound (what ends the loop);
     execution (natively as a whole, or step by step and why; '' in a model that will not run).
     branches: a dict for each If: name, depth, execution.
+    custom_ops: domain and name of the ops of the user's own (rondel.register_op) in the model.
     findings: (level, where, message); level is "error", "warning" or "note". runs: True if no finding is an error.
     """
 
@@ -42,10 +44,12 @@ class Report:
     op_counts: dict[str, int]
     loops: list[Loop]
     branches: list[dict[str, Any]]
+    custom_ops: list[tuple[str, str]]
     findings: list[tuple[str, str, str]]
     runs: bool
 
-    def __init__(self, found: dict[str, Any]) -> None:
+    def __init__(self, found: dict[str, Any], custom_ops: Sequence[tuple[str, str]] = ()) -> None:
+        self.custom_ops = list(custom_ops)
         self.inputs = [NodeArg(p) for p in found["inputs"]]
         self.outputs = [NodeArg(p) for p in found["outputs"]]
         self.opsets = found["opsets"]
@@ -97,7 +101,8 @@ def inspect(model: Model, sess_options: SessionOptions | None = None) -> Report:
     A reason why the model will not run is a finding. Raises CallerError only if the source is not a model at all.
     """
     options = checked_options(sess_options, SessionOptions, "sess_options")
-    return Report(_rondel.inspect(*as_options_ask(model_source(model), options)))
+    found = _rondel.inspect(*as_options_ask(model_source(model), options))
+    return Report(found, _rondel.ops_of_last_model())
 
 
 def graph_html(model: Model, sess_options: SessionOptions | None = None, report: Report | None = None) -> str:

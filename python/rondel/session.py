@@ -13,6 +13,7 @@ from typing import Any
 from . import _rondel, arrays, logs, not_here
 from .binding import IOBinding
 from .capi.handles import SessionHandle
+from .custom_ops import require_ops
 from .device import OrtDevice
 from .errors import CallerError, Error
 from .metadata import ModelMetadata, NodeArg
@@ -64,6 +65,7 @@ class InferenceSession(ExplainsMissingNames):
 
     _missing_names = not_here.SESSION
     _profile: Profile | None = None
+    _custom_ops: Sequence[tuple[str, str]] = ()
 
     def __init__(
         self,
@@ -84,6 +86,7 @@ class InferenceSession(ExplainsMissingNames):
         except Error as error:
             name_loading_error(error, source)
             raise
+        self._custom_ops = _rondel.ops_of_last_model()
         if logs.logs(logs.WARNING, options):
             issue_warnings(found, stacklevel=3)
         self._source = os.path.abspath(source) if isinstance(source, str) else source
@@ -321,12 +324,17 @@ class InferenceSession(ExplainsMissingNames):
 
     def __reduce__(self):
         """Sessions are pickled as their model, which is read again: the absolute path of a file, or the bytes. The optimized
-        model is not written again."""
+        model is not written again. Ops of the user's own are pickled as their names, and must be registered where it is read."""
         if self._source is None:
             raise CallerError("this session was built in code, without a model file; pickle rondel.export(session), or the network")
         options = copy.copy(self._options)
         options.optimized_model_filepath = ""
-        return type(self), (self._source, options)
+        return _unpickled, (type(self), self._source, options, self.custom_ops)
+
+    @property
+    def custom_ops(self) -> list[tuple[str, str]]:
+        """Domain and name of the ops of the user's own (rondel.register_op) that the model uses."""
+        return list(self._custom_ops)
 
     def _title(self):
         source = self._source
@@ -355,6 +363,11 @@ class InferenceSession(ExplainsMissingNames):
         except Error:  # the file is no longer there
             return ran
         return {loop["name"]: ran.get(loop["name"], loop["execution"]) for loop in report["loops"]}
+
+
+def _unpickled(kind, source, options, ops):
+    require_ops(ops)
+    return kind(source, options)
 
 
 #: Keyword arguments of onnxruntime's sessions, the values that have their meaning here, and what to use instead.

@@ -66,6 +66,8 @@ def report_text(report: Any) -> str:
     lines = _section("inputs", map(port_text, report.inputs)) + _section("outputs", map(port_text, report.outputs))
     lines += _section("opsets", opset_rows(report)) + ["", "ops"]
     lines += ["  " + line for line in render(("op", "count"), op_rows(report), right=("count",)).splitlines()]
+    if report.custom_ops:
+        lines += ["", *_section("ops of your own", [f"{domain}.{name}" for domain, name in report.custom_ops])]
     for loop in report.loops:
         lines += ["", loop_title(loop), *("  " + line for line in loop_lines(loop))]
     for branch in report.branches:
@@ -109,6 +111,8 @@ def report_html(report: Any) -> str:
     parts = _port_tables(report.inputs, report.outputs)
     parts.append(_table(("opset", "version"), sorted(report.opsets.items())))
     parts.append(_table(("op", "count"), op_rows(report)))
+    if report.custom_ops:
+        parts.append(_table(("op of your own", "domain"), [(name, domain) for domain, name in report.custom_ops]))
     parts += map(loop_html, report.loops)
     parts += (_titled_list(branch_title(x), [f"runs   {x['execution']}"]) for x in report.branches)
     if report.findings:

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "ir/clone.h"
 #include "ir/infer.h"
+#include "ir/user_op.h"
 #include "ops/gradients.h"
 #include "ops/meaning.h"
 
@@ -136,10 +137,13 @@ void RegionGradient::refuse(NodeId n) const {
   if (ops::meaning_as<ops::Composite>(*g_.node(n).op) != nullptr)
     unsupported("{} has a gradient only where the rank of {} is known; a declared shape would do",
                 ir::where(g_, n), g_.value(g_.node(n).inputs[0]).name);
+  const char* way_out = ir::user_op(*g_.node(n).op) == nullptr
+                            ? "Name"
+                            : "Register the op with a gradient (`gradient=`), or name";
   unsupported(
-      "{} has no gradient; on the way to it: {}. Name one of the values between in stop_gradient, "
+      "{} has no gradient; on the way to it: {}. {} one of the values between in stop_gradient, "
       "or leave the inputs behind it out of wrt",
-      ir::where(g_, n), path_to(n));
+      ir::where(g_, n), path_to(n), way_out);
 }
 
 /// The values on a path from the differentiated output to the node, for error messages.

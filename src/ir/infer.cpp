@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "ir/changing_extents.h"
 #include "ir/range.h"
+#include "ir/user_op.h"
 
 #include <algorithm>
 #include <map>
@@ -130,6 +131,7 @@ class Inference {
       if (!given && defs[i].kind == InputDef::needed)
         fail_at(n, "input '{}' is missing", defs[i].name);
     }
+    if (open && user_op(*node.op) != nullptr) return;  // any of its inputs may be left out
     for (std::size_t i = defs.size() - 1; open && i < node.inputs.size(); ++i)
       if (node.inputs[i] == ValueId::none) fail_at(n, "input {} is left out; it is needed", i);
     for (const auto attribute : node.op->required)

@@ -1,6 +1,7 @@
 #include "ir/op_def.h"
 
 #include "base/error.h"
+#include "ir/user_op.h"
 
 #include <algorithm>
 #include <map>
@@ -24,7 +25,7 @@ OpEntry::OpEntry(OpDef def) {
 
 const OpDef* find_op(std::string_view name) {
   auto it = table().find(name);
-  return it == table().end() ? nullptr : it->second.get();
+  return it == table().end() ? find_user_def(name) : it->second.get();
 }
 
 const OpDef& op(std::string_view name) {

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "ir/infer.h"
 #include "ir/text.h"
+#include "ir/user_op.h"
 #include "ir/verify_form.h"
 
 #include <algorithm>
@@ -107,6 +108,7 @@ class FormVerifier {
   }
 
   void attributes(const Node& node, const std::string& name) const {
+    if (user_op(*node.op) != nullptr) return;  // it has any attributes
     for (const auto& [key, value] : node.attributes) {
       const Attribute* usual = node.op->attributes.find(key);
       invariant(usual != nullptr || std::ranges::count(node.op->required, key) > 0,

@@ -1,6 +1,7 @@
 #include "passes/key_random_ops.h"
 
 #include "ir/builder.h"
+#include "ir/user_op.h"
 
 #include <algorithm>
 
@@ -21,7 +22,7 @@ class Keys {
   bool visit(RegionId r, const std::vector<ValueId>& trips) {
     bool changed = false;
     for (const NodeId n : std::vector<NodeId>(g_.region(r).nodes)) {
-      if (g_.node(n).op->random && g_.node(n).inputs.empty()) {
+      if (draws(g_.node(n)) && g_.node(n).inputs.empty()) {
         give(n, trips);
         changed = true;
       }
@@ -36,9 +37,14 @@ class Keys {
   }
 
  private:
+  /// An op of the user that is not pure counts as random, but draws no numbers of ours.
+  static bool draws(const ir::Node& node) {
+    return node.op->random && ir::user_op(*node.op) == nullptr;
+  }
+
   /// New numbers follow those that random nodes have already.
   void count(const ir::Node& node) {
-    if (!node.op->random || node.inputs.size() < 2) return;
+    if (!draws(node) || node.inputs.size() < 2) return;
     if (const Tensor* number = g_.constant(node.inputs[1]))
       number_ = std::max(number_, *number->data_as<std::int64_t>() + 1);
   }

@@ -110,7 +110,7 @@ class Watchdog : ForkAware {
 };
 
 /// Made when the library is loaded: a fork must not find it half made.
-[[maybe_unused]] const WatchdogThread& made_early = Watchdog::watcher();
+[[maybe_unused]] const WatchdogThread& watcher_made_early = Watchdog::watcher();
 
 }  // namespace
 

@@ -72,6 +72,12 @@ def test_a_project_of_its_own(compiler, prefix, model, tmp_path):
     run("cmake", "--build", tmp_path / "build")
     assert run(tmp_path / "build" / "first_run", model) == "y: f32[]\n"
     assert run(tmp_path / "build" / "derivative", model) == "d/dx: 2 2 2\n"
+    own = tmp_path / "own.onnx"
+    text = """
+    <ir_version: 10, opset_import: ["" : 21, "my.ops" : 1]>
+    own (float[2] x) => (float[2] y, float[2] z) { a = Add (x, x) y = my.ops.Cube (a) z = my.ops.Mish2 (x) }"""
+    onnx.save(onnx.parser.parse_model(text), own)
+    assert run(tmp_path / "build" / "custom_op", own) == "y: 8 8\nz: 1.7302 1.7302\n"
 
 
 def test_another_minor_version_is_not_taken(prefix, tmp_path):

@@ -25,6 +25,23 @@ Array = npt.NDArray[Any]
 X = np.zeros((3, 2), np.float32)
 
 
+def own_ops() -> None:
+    def triple(x: Array, by: float = 3.0) -> Array:
+        return x * by
+
+    def shape(x: rondel.TensorType, by: float = 3.0) -> rondel.TensorType:
+        return rondel.TensorType(np.dtype(np.float32), (*(x.shape or ()), 3, "n", None))
+
+    rondel.register_op("my.ops", "Triple", triple, types=shape, gradient=lambda x, y, dy, by: dy[0] * by, pure=True, replace=True)
+    rondel.register_op("my.ops", "Triple", triple, types="run")
+    rondel.register_op("my.ops", "Triple", onnx.FunctionProto())
+    rondel.register_op("my.ops", "Triple", triple, types="walk")  # wrong: types
+    assert_type(rondel.registered_ops(), list[tuple[str, str]])
+    assert_type(rondel.InferenceSession("m.onnx").custom_ops, list[tuple[str, str]])
+    assert_type(rondel.inspect("m.onnx").custom_ops, list[tuple[str, str]])
+    rondel.unregister_op("my.ops", "Triple")
+
+
 def sessions() -> None:
     options = rondel.SessionOptions()
     options.max_trips = 3

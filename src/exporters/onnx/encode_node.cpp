@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "formats/onnx/protos.h"
 #include "formats/onnx/types.h"
+#include "ir/user_op.h"
 
 #include <algorithm>
 #include <array>
@@ -362,6 +363,14 @@ std::optional<OnnxName> onnx_name(std::string_view our_op) {
 EncodedNode encode_node(const Graph& g, const ir::Node& n, int opset,
                         const std::optional<DtypeSubstitution>& substitution) {
   EncodedNode s;
+  if (const ir::UserOp* user = ir::user_op(*n.op)) {
+    s.op = user->name;
+    s.domain = user->domain;
+    s.inputs = n.inputs;
+    for (const auto& [key, value] : n.attributes)
+      if (ir::is_of_file(key)) s.attributes.set(key, value);
+    return s;
+  }
   const auto name = onnx_name(n.op->name);
   if (!name) {
     s.op = n.op->name;

@@ -10,6 +10,7 @@
 #include "formats/onnx/schemas.h"
 #include "ir/builder.h"
 #include "ir/infer.h"
+#include "ir/user_op.h"
 #include "ops/meaning.h"
 
 #include <algorithm>
@@ -73,7 +74,7 @@ class Legalizer {
   /// it or replaced it.
   bool legalize_node(NodeId n) {
     const std::string_view op = g_.node(n).op->name;
-    if (op == "constant") return true;
+    if (op == "constant" || ir::user_op(*g_.node(n).op) != nullptr) return true;
     if (op == "loop") return is_scan(n) || !convert_to_loop(g_, n);
     if (make_interoperable(g_, n, opset_)) return false;
     const EncodedNode encoded = encode_node(g_, g_.node(n), opset_);

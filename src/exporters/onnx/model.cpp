@@ -15,6 +15,7 @@
 #include "formats/onnx/protos.h"
 #include "formats/onnx/types.h"
 #include "ir/infer.h"
+#include "ir/user_op.h"
 
 #include <algorithm>
 #include <cmath>
@@ -186,7 +187,9 @@ class Writer {
                                      : encode_node(g_, n, opset_);
     if (!encoded.why_not.empty()) refuse(g_, id, encoded.why_not, opset_);
     if (!imported_.contains(encoded.domain))
-      import_opset(encoded.domain, onnx::newest_version(encoded.domain));
+      import_opset(encoded.domain, ir::user_op(*n.op) != nullptr
+                                       ? static_cast<int>(n.attributes.i(ir::imported_version, 1))
+                                       : onnx::newest_version(encoded.domain));
     pb::NodeProto& node = *out.add_node();
     node.set_op_type(encoded.op);
     node.set_domain(encoded.domain);
@@ -206,7 +209,7 @@ class Writer {
   static pb::AttributeProto attribute(const std::string& key, const ir::Attribute& value,
                                       const EncodedNode& encoded) {
     const auto* whole = std::get_if<std::int64_t>(&value);
-    const bool as_float = whole != nullptr &&
+    const bool as_float = whole != nullptr && encoded.schema != nullptr &&
                           encoded.schema->attributes().at(key).type == pb::AttributeProto::FLOAT;
     return onnx::attribute_proto(key,
                                  as_float ? ir::Attribute(static_cast<double>(*whole)) : value);
@@ -232,6 +235,7 @@ class Writer {
   void name_outputs(const ir::Node& n, const EncodedNode& encoded, pb::NodeProto& node) {
     std::vector<ValueId> outputs = n.outputs;
     if (n.is_loop()) outputs.pop_back();
+    if (encoded.schema == nullptr) return name_user_outputs(n, node);
     const auto& formals = encoded.schema->outputs();
     const auto optional = [&](std::size_t k) {
       return formals[std::min(k, formals.size() - 1)].GetOption() == pb::OpSchema::Optional;
@@ -241,6 +245,14 @@ class Writer {
     for (std::size_t k = 0; k < outputs.size(); ++k)
       node.add_output(live_values_(outputs[k]) ? name(outputs[k])
                                                : (optional(k) ? "" : names_.unique("unused")));
+  }
+
+  /// The number of outputs is part of what the op is called with.
+  void name_user_outputs(const ir::Node& n, pb::NodeProto& node) {
+    for (const ValueId v : n.outputs) {
+      const bool exists = v != ValueId::none;
+      node.add_output(exists && live_values_(v) ? name(v) : exists ? names_.unique("unused") : "");
+    }
   }
 
   void body(const ir::Node& n, bool scan, pb::NodeProto& node) {

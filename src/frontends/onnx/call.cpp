@@ -234,13 +234,17 @@ std::vector<ValueId> Importer::convert(const pb::NodeProto& n, Scope& scope, con
           frame.function == nullptr ? "the model" : "its function");
   const std::int64_t version = import != frame.opsets.end() ? import->second
                                                             : newest_version(domain);
+  if (const auto op = ir::find_user_op(domain, n.op_type()))
+    return call_user_op(n, *op, version, scope, frame, source);
   const pb::OpSchema* schema = find_readable_schema(n.op_type(), version, domain);
   if (schema == nullptr) {
     const bool later = find_schema(n.op_type(), newest_version(domain), domain) != nullptr;
     if (later) fail("{} does not exist yet in that version", op_text(n, version));
     if (domain == microsoft_domain) unsupported("{} is not supported", op_text(n, version));
-    fail("{} is not known: neither ONNX nor a function of the model defines it",
-         op_text(n, version));
+    fail(
+        "{} is not known: neither ONNX nor a function of the model defines it; if it is an op of "
+        "your own, register it first (rondel.register_op, --ops FILE.py)",
+        op_text(n, version));
   }
   if (schema->Deprecated())
     fail("{} was taken out in version {}", op_text(n, version), schema->since_version());

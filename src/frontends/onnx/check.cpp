@@ -3,6 +3,7 @@
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/microsoft/signatures.h"
 #include "frontends/onnx/rules.h"
+#include "frontends/onnx/user_ops.h"
 
 #include <set>
 #include <tuple>
@@ -43,6 +44,7 @@ class Support {
   bool has(const pb::NodeProto& n, const Opsets& opsets) {
     if (local_.contains(function_key(n.domain(), n.op_type(), n.overload()))) return true;
     const std::string domain = normal_domain(n.domain());
+    if (ir::find_user_op(domain, n.op_type())) return true;
     const auto import = opsets.find(domain);
     return op(n.op_type(), domain,
               import == opsets.end() ? newest_version(domain) : import->second);
@@ -122,8 +124,11 @@ std::vector<Finding> missing_ops(const pb::ModelProto& model) {
     const auto& [domain, op, version] = key;
     findings.push_back(
         {Finding::Level::error, fmt::format("node '{}' ({})", m.first, op),
-         fmt::format("op {} of {}, version {}, is not supported; it occurs {} time{}", op,
-                     domain_text(domain), version, m.times, m.times == 1 ? "" : "s")});
+         fmt::format("op {} of {}, version {}, is not supported; it occurs {} time{}{}", op,
+                     domain_text(domain), version, m.times, m.times == 1 ? "" : "s",
+                     is_onnx_domain(domain) ? ""
+                                            : "; if it is an op of your own, register it "
+                                              "first (rondel.register_op, --ops FILE.py)")});
   }
   return findings;
 }

@@ -43,7 +43,7 @@ std::vector<ValueId> Importer::call_function(const pb::NodeProto& n, const pb::F
           f.name(), formal);
   require(n.output_size() <= f.output_size(), "{} outputs are named; function {} gives {}",
           n.output_size(), f.name(), f.output_size());
-  Scope scope{outer, at.region, &f.node(), {}};
+  Scope scope{outer, at.region, &f.node(), {}, {&f.value_info()}};
   for (std::size_t k = 0; k < formal; ++k)
     define(scope, f.input(static_cast<int>(k)), k < inputs.size() ? inputs[k] : ValueId::none);
   nodes(f.node(), scope, frame);
@@ -99,6 +99,26 @@ const pb::FunctionProto* Importer::built_in_body(const pb::OpSchema& schema, std
   if (!schema.BuildContextDependentFunction(context, body, version)) return nullptr;
   made_bodies_.push_back(std::move(body));
   return &made_bodies_.back();
+}
+
+std::vector<ValueId> Importer::call_written(const Call& c, const pb::FunctionProto& f,
+                                            const std::vector<ValueId>& inputs,
+                                            const ir::Attributes& attributes, ir::RegionId region) {
+  pb::NodeProto& node = made_nodes_.emplace_back();
+  node.set_op_type(f.name());
+  for (const std::string& name : f.output()) node.add_output(name);
+  for (const auto& [name, value] : attributes) *node.add_attribute() = attribute_proto(name, value);
+  Frame frame;
+  frame.caller = &c.frame;
+  frame.function = &f;
+  frame.opsets = read_opsets(f.opset_import(), f.name());
+  frame.prefix = c.frame.prefix + name_of(c.node, c.frame) + "/";
+  frame.depth = c.frame.depth + 1;
+  frame.built_in = true;
+  for (const auto& a : node.attribute())
+    frame.attributes[a.name()] = Binding{&a, nullptr, &c.frame};
+  Scope at{&c.scope, region, nullptr, {}};
+  return call_function(node, f, inputs, std::move(frame), nullptr, at);
 }
 
 std::optional<std::vector<ValueId>> Importer::own_body(const Call& c) {

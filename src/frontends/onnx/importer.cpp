@@ -4,6 +4,7 @@
 #include "formats/onnx/types.h"
 #include "frontends/onnx/attributes.h"
 #include "frontends/onnx/rules.h"
+#include "frontends/onnx/user_ops.h"
 
 #include <algorithm>
 
@@ -72,6 +73,7 @@ Imported Importer::finish() {
 }
 
 void Importer::read_header() {
+  used_ops().clear();
   opsets_ = read_opsets(model_->opset_import(), "the model");
   // The first two IR versions had no opset imports.
   if (opsets_.empty() && model_->ir_version() < 3) opsets_[""] = 1;
@@ -181,6 +183,7 @@ void Importer::initializers(const pb::GraphProto& g, Scope& scope) {
 std::vector<ValueId> Importer::body(const pb::GraphProto& g, Scope& scope, const Frame& frame) {
   const DepthGuard deeper(depth_);
   scope.nodes = &g.node();
+  scope.declarations = {&g.value_info(), &g.output()};
   initializers(g, scope);
   nodes(g.node(), scope, frame);
   std::vector<ValueId> results;

@@ -3,6 +3,7 @@
 #include "frontends/onnx/import.h"
 #include "frontends/onnx/tensor_loader.h"
 #include "ir/infer.h"
+#include "ir/user_op.h"
 
 #include <deque>
 #include <map>
@@ -24,6 +25,8 @@ struct Scope {
   ir::RegionId region = ir::RegionId::root;
   const Nodes* nodes = nullptr;
   std::unordered_map<std::string, ValueId> names;
+  using Declarations = google::protobuf::RepeatedPtrField<pb::ValueInfoProto>;
+  std::vector<const Declarations*> declarations = {};  ///< of types of values
 
   /// Null if the name is not defined. `ValueId::none` is a function's input that the call leaves
   /// out.
@@ -118,6 +121,11 @@ class Importer {
   /// Adds the function body that ONNX's schema defines for the op in the node's own version;
   /// nothing if the schema has none.
   std::optional<std::vector<ValueId>> own_body(const Call&);
+  /// Adds the nodes of a function that a rule has written down, to a region inside the scope of the
+  /// call; returns its outputs.
+  std::vector<ValueId> call_written(const Call&, const pb::FunctionProto&,
+                                    const std::vector<ValueId>& inputs, const ir::Attributes&,
+                                    ir::RegionId);
   ValueId constant(Tensor, const std::string& source, ir::RegionId);
   ValueId param(ir::RegionId, ir::Type, const std::string& name);
   /// Imports a graph with bound inputs into the scope's region. Returns the graph's outputs.
@@ -153,6 +161,11 @@ class Importer {
   std::vector<ValueId> call_function(const pb::NodeProto&, const pb::FunctionProto&,
                                      std::span<const ValueId> inputs, Frame, Scope* outer,
                                      Scope& at);
+  std::vector<ValueId> call_user_op(const pb::NodeProto&, const ir::UserOp&, std::int64_t version,
+                                    Scope&, const Frame&, const std::string& source);
+  ir::Attributes user_attributes(const pb::NodeProto&, Scope&, const Frame&);
+  ir::TypeList declared_outputs(const pb::NodeProto&, const Scope&,
+                                std::span<const ValueId> inputs) const;
   std::vector<ValueId> call_local(const pb::NodeProto&, const pb::FunctionProto&, Scope&,
                                   const Frame&, const std::string& source);
   std::optional<std::vector<ValueId>> call_built_in(const Call&, const pb::OpSchema&,
@@ -178,6 +191,7 @@ class Importer {
   /// all of them are kept until the import ends.
   std::deque<pb::FunctionProto> made_bodies_;
   std::deque<pb::NodeProto> made_nodes_;
+  std::map<const ir::UserOp*, pb::FunctionProto> user_bodies_;
   std::int64_t expansions_ = 0, nodes_read_ = 0;
   int depth_ = 0;
 };

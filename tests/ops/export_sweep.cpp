@@ -157,7 +157,7 @@ constexpr std::string_view ops_without_line =
     "split_to_sequence category_mapper feature_vectorizer key_position label_encoder "
     "linear_classifier linear_regressor mel_weight_matrix regex_full_match string_concat "
     "string_normalizer string_split svm_classifier svm_regressor text_position "
-    "tf_idf_vectorizer tree_ensemble "
+    "tf_idf_vectorizer tokenizer tree_ensemble "
     "tree_ensemble_classifier tree_ensemble_regressor tree_scores ";
 
 std::set<std::string>& ops_seen() {

@@ -39,5 +39,6 @@ std::span<const Rule> microsoft_attention_rules();
 std::span<const Rule> microsoft_group_query_attention_rules();
 std::span<const Rule> microsoft_quantized_rules();
 std::span<const Rule> microsoft_movement_rules();
+std::span<const Rule> microsoft_generation_rules();
 
 }  // namespace rondel::onnx

@@ -199,6 +199,30 @@ std::span<const Signature> signatures() {
        "string auto_pad = NOTSET, int ceil_mode = 0, ints dilations, ints kernel_shape!, "
        "ints pads, ints strides"},
 
+      // Text.
+      {"Tokenizer", "string X", "string Y",
+       "int mark!, int mincharnum!, string pad_value!, strings separators, string tokenexp"},
+
+      // Generation.
+      {"GreedySearch",
+       "int32 input_ids, int32 max_length, int32 min_length?, float repetition_penalty?, "
+       "int32 vocab_mask?, int32 prefix_vocab_mask?, int32 attention_mask?",
+       "int32 sequences",
+       "graph decoder!, int decoder_start_token_id = -1, graph encoder, int eos_token_id!, "
+       "graph init_decoder, int model_type = 0, int no_repeat_ngram_size = 0, int pad_token_id!, "
+       "int vocab_size = -1"},
+      {"BeamSearch",
+       "int32 input_ids, int32 max_length, int32 min_length?, int32 num_beams, "
+       "int32 num_return_sequences, float length_penalty?, float repetition_penalty?, "
+       "int32 vocab_mask?, int32 prefix_vocab_mask?, int32 attention_mask?, "
+       "int32 decoder_input_ids?, int32 logits_processor?, int32 cross_qk_layer_head?, "
+       "int32 extra_decoding_ids?",
+       "int32 sequences, float sequences_scores?, float scores?, float cross_qk?, "
+       "float non_speech_probs?",
+       "graph decoder!, int decoder_start_token_id = -1, int early_stopping = 0, graph encoder, "
+       "int eos_token_id!, graph init_decoder, int model_type = 0, int no_repeat_ngram_size = 0, "
+       "int pad_token_id!, int vocab_size = -1"},
+
       // Movement.
       {"Trilu", "any X, int64 k?", "any Y", "int upper = 1"},
       {"ExpandDims", "any X, int32 axis", "any Y"},
@@ -254,6 +278,7 @@ pb::AttributeProto::AttributeType attribute_type(std::string_view type) {
   if (type == "int") return pb::AttributeProto::INT;
   if (type == "float") return pb::AttributeProto::FLOAT;
   if (type == "string") return pb::AttributeProto::STRING;
+  if (type == "graph") return pb::AttributeProto::GRAPH;
   if (type == "ints") return pb::AttributeProto::INTS;
   if (type == "floats") return pb::AttributeProto::FLOATS;
   invariant(type == "strings", "no attribute is of type {}", type);

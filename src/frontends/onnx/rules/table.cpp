@@ -14,7 +14,7 @@ const Rule* find_rule(const std::string& domain, const std::string& op, int vers
           nn_rules(), training_rules(), learned_rules(), microsoft_activation_rules(),
           microsoft_product_rules(), microsoft_few_bits_rules(), microsoft_normalization_rules(),
           microsoft_attention_rules(), microsoft_group_query_attention_rules(),
-          microsoft_quantized_rules(), microsoft_movement_rules()})
+          microsoft_quantized_rules(), microsoft_movement_rules(), microsoft_generation_rules()})
       for (const Rule& r : rules) (*t)[std::string(r.op)].push_back(&r);
     return t;
   }();

@@ -1,0 +1,54 @@
+#pragma once
+#include "formats/onnx/proto.h"
+
+namespace rondel::onnx {
+
+// The arithmetic of the generation ops around the decoder, as functions of ONNX's ops. B: prompts;
+// R: rows of the decoder, one for each prompt and beam; T: tokens so far; V: words.
+// Tokens, positions and masks are int32, scores float.
+
+/// (ids [B,S]) -> mask [B,S], positions [B,S], the position after the prompt [B,1]. `pad`.
+const pb::FunctionProto& prompt_function();
+/// (x [B,S]) -> [R,S], each row `beams` times.
+const pb::FunctionProto& repeated_function();
+/// (logits [R,S,V]) -> the scores of the next token [R,V].
+const pb::FunctionProto& last_function();
+/// (ids [B,S], max_length) -> trips after the first, i64[1].
+const pb::FunctionProto& remaining_function();
+/// (tokens [R,1], positions, mask) -> the position and the mask of the next trip.
+const pb::FunctionProto& advanced_function();
+
+/// (past [2,R,N,T,D], mask [R,T+1]) -> the mask, with an extent that is seen to be that of the past
+/// and one more. Native loops need to know this.
+const pb::FunctionProto& as_long_function();
+/// (past 0, past k) -> past k, with an extent that is seen to be that of past 0.
+const pb::FunctionProto& alike_function();
+
+// What changes scores: (scores [R,V], sequences [R,T], ...) -> scores.
+/// (..., penalty): divides the positive scores of tokens that occur, multiplies negative ones.
+const pb::FunctionProto& penalized_function();
+/// Excludes tokens that would repeat `size` tokens in a row.
+const pb::FunctionProto& unrepeated_function();
+/// (..., min_length): excludes `eos` while the sequence is shorter.
+const pb::FunctionProto& long_enough_function();
+/// (scores, mask [V] or [R,V]): excludes words whose mask is 0.
+const pb::FunctionProto& allowed_function();
+
+/// (scores, sequences, met [B,1]) -> tokens, sequences, met, whether to go on. `eos`, `pad`.
+const pb::FunctionProto& greedy_function();
+/// (sequences [R,T], max_length) -> [R, max_length]. `pad`.
+const pb::FunctionProto& padded_function();
+
+/// (ids [B,S], max_length) -> scores of the beams [R,1], scores [B,beams] and sequences
+/// [B,beams,max_length] of the hypotheses (-inf: there is none; an impossible one has the lowest
+/// number), done [B,1]. `beams`, `pad`.
+const pb::FunctionProto& first_beams_function();
+/// (scores, beam scores, sequences, hypothesis scores, hypotheses, done, length penalty,
+/// max_length) -> tokens [R,1], rows [R] that they continue, and the next of these. `beams`, `eos`,
+/// `pad`, `early`.
+const pb::FunctionProto& beams_function();
+/// (beam scores, sequences, hypothesis scores, hypotheses, done, length penalty, max_length) ->
+/// sequences [B,kept,max_length], scores [B,kept]. `beams`, `kept`, `pad`.
+const pb::FunctionProto& best_function();
+
+}  // namespace rondel::onnx

@@ -1,0 +1,186 @@
+"""GreedySearch and BeamSearch: loops over the decoder that the node carries, beside ONNX Runtime."""
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from generation_models import WORDS, decoder, generating
+
+import rondel
+
+EOS, PAD = 3, 0
+MARKS = {"eos_token_id": EOS, "pad_token_id": PAD}
+
+
+def i32(*values):
+    return np.array(values, np.int32)
+
+
+def prompt(rng, rows=3, length=4):
+    ids = rng.integers(1, WORDS, (rows, length)).astype(np.int32)
+    ids[0, : rng.integers(0, 3)] = PAD
+    return ids
+
+
+def settings(seed):
+    """(feeds that both ops have, attributes), chosen at random."""
+    rng = np.random.default_rng(seed)
+    ids = prompt(rng)
+    words = (rng.random(WORDS) > 0.2).astype(np.int32)
+    words[EOS] = 1
+    return {
+        "input_ids": ids,
+        "max_length": i32(rng.integers(6, 14)),
+        "min_length": i32(rng.integers(0, 9)) if seed % 5 else None,
+        "repetition_penalty": np.array([rng.choice([1.0, 1.3])], np.float32) if seed % 4 else None,
+        "vocab_mask": words if seed % 2 else None,
+        "prefix_vocab_mask": (rng.random((3, WORDS)) > 0.2).astype(np.int32) if seed % 3 == 0 else None,
+        "attention_mask": (rng.random(ids.shape) > 0.3).astype(np.int32) if seed % 4 == 1 else None,
+    }, {**MARKS, "no_repeat_ngram_size": int(rng.choice([0, 1, 2, 3]))}
+
+
+def theirs(model, feeds):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(model.SerializeToString(), options).run(None, feeds)
+
+
+def given(feeds, constants=()):
+    return {k: v for k, v in feeds.items() if v is not None and k not in constants}
+
+
+def until_all_ended(sequences):
+    """With what follows the end of all sequences set to the pad token: ONNX Runtime leaves it unset."""
+    prompt_length = 4
+    made = sequences[:, prompt_length:]
+    ended = np.cumsum(made == PAD, axis=1) > 0
+    last = np.argmax(ended.all(0)) if ended.all(0).any() else made.shape[1]
+    return np.concatenate([sequences[:, : prompt_length + last], np.full_like(made[:, last:], PAD)], axis=1)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_greedy_search(seed):
+    feeds, attributes = settings(seed)
+    model = generating("GreedySearch", feeds, ["sequences"], decoder(seed, layers=2), **attributes)
+    (ours,) = rondel.InferenceSession(model).run(None, given(feeds))
+    assert ours.dtype == np.int32 and ours.shape == (3, feeds["max_length"][0])
+    np.testing.assert_array_equal(until_all_ended(ours), until_all_ended(theirs(model, given(feeds))[0]))
+
+
+@pytest.mark.parametrize("beams, early", [(1, 0), (2, 0), (3, 1), (3, 0), (4, 0)])
+@pytest.mark.parametrize("seed", range(8))
+def test_beam_search(seed, beams, early):
+    feeds, attributes = settings(seed)
+    rng = np.random.default_rng((seed, beams, early))
+    first = {k: feeds[k] for k in ("input_ids", "max_length")} | {"min_length": i32(0) if feeds["min_length"] is None else feeds["min_length"]}
+    rest = {k: feeds[k] for k in feeds if k not in first}
+    penalty = np.array([rng.choice([0.0, 0.5, 1.0, 2.0])], np.float32)
+    feeds = {**first, "num_beams": i32(beams), "num_return_sequences": i32(rng.integers(1, beams + 1)), "length_penalty": penalty, **rest}
+    counts = ["num_beams", "num_return_sequences"]
+    model = generating("BeamSearch", feeds, ["sequences", "sequences_scores"], decoder(seed, layers=2), counts, early_stopping=early, **attributes)
+    ours = rondel.InferenceSession(model).run(None, given(feeds, counts))
+    expected = theirs(model, given(feeds, counts))
+    np.testing.assert_array_equal(ours[0], expected[0])
+    # A score near 0 is the difference of logits of some tens, which have float32's error.
+    np.testing.assert_allclose(ours[1], expected[1], rtol=1e-4, atol=1e-4)
+
+
+def greedy_model(seed=1, **attributes):
+    feeds = {"input_ids": prompt(np.random.default_rng(seed)), "max_length": i32(12)}
+    return generating("GreedySearch", feeds, ["sequences"], decoder(seed), **{**MARKS, **attributes}), feeds
+
+
+def test_it_is_a_loop_like_any_other():
+    model, feeds = greedy_model()
+    report = rondel.inspect(model)
+    assert report.runs and len(report.loops) == 1 and report.op_counts["com.microsoft.GreedySearch"] == 1
+    session = rondel.InferenceSession(model)
+    expected = session.run(None, feeds)[0]
+    (how,) = session.how_it_ran().values()
+    assert how == "natively, as a whole", how
+    written = onnx.load_from_string(rondel.export(model))
+    assert {node.op_type for node in written.graph.node} & {"Loop", "Scan"}
+    np.testing.assert_array_equal(rondel.InferenceSession(written).run(None, feeds)[0], expected)
+    for length in (6, 9, 20):  # the same session, other lengths
+        assert session.run(None, {**feeds, "max_length": i32(length)})[0].shape == (3, length)
+
+
+def test_it_stops_when_all_sequences_have_ended():
+    feeds = {"input_ids": prompt(np.random.default_rng(3)), "max_length": i32(60), "vocab_mask": np.eye(WORDS, dtype=np.int32)[EOS]}
+    named = {"input_ids": feeds["input_ids"], "max_length": feeds["max_length"], "min_length": None, "repetition_penalty": None, "vocab_mask": feeds["vocab_mask"]}
+    model = generating("GreedySearch", named, ["sequences"], decoder(3), **MARKS)
+    options = rondel.RunOptions()
+    options.max_trips = 3
+    sequences = rondel.InferenceSession(model).run(None, feeds, options)[0]
+    assert (sequences[:, 4:] == PAD).all()
+
+
+def test_the_scores_of_beams_have_gradients():
+    feeds = {"input_ids": i32([4, 5, 6]).reshape(1, 3), "max_length": i32(7), "min_length": None, "num_beams": i32(2), "num_return_sequences": i32(1)}
+    graph = decoder(5)
+    weights = next(t for t in graph.initializer if t.name == "out")
+    graph.initializer.remove(weights)
+    model = generating("BeamSearch", feeds, ["sequences", "sequences_scores"], graph, ["num_beams", "num_return_sequences"], **MARKS)
+    out = 0.1 * onnx.numpy_helper.to_array(weights)
+    model.graph.input.append(onnx.helper.make_tensor_value_info("out", onnx.TensorProto.FLOAT, out.shape))
+    del model.graph.output[0]
+    model.graph.output[0].type.tensor_type.shape.dim.add()
+    model.graph.node[0].output[0] = "unread"
+    text = onnx.helper.make_node("ReduceSum", ["sequences_scores"], ["total"], keepdims=0)
+    model.graph.node.append(text)
+    model.graph.output[0].CopyFrom(onnx.helper.make_tensor_value_info("total", onnx.TensorProto.FLOAT, []))
+    session = rondel.InferenceSession(rondel.grad(model, wrt=["out"]))
+    x = {"input_ids": feeds["input_ids"], "max_length": feeds["max_length"]}
+    slope = session.run(["grad_out"], {**x, "out": out})[0]
+    rng = np.random.default_rng(0)
+    direction = rng.normal(size=out.shape).astype(np.float32)
+    plain = rondel.InferenceSession(model)
+    step = 1e-3
+    up, down = (float(plain.run(["total"], {**x, "out": out + s * step * direction})[0]) for s in (1, -1))
+    assert np.abs(slope).max() > 0
+    np.testing.assert_allclose((slope * direction).sum(), (up - down) / (2 * step), rtol=2e-2)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"model_type": 1}, "'model_type' = 1 is not supported"),
+        ({"no_repeat_ngram_size": -1}, "'no_repeat_ngram_size' is -1"),
+        ({"eos_token_id": None}, "attribute 'eos_token_id' is missing"),
+    ],
+)
+def test_what_is_not_done_is_refused_by_name(change, message):
+    model, _ = greedy_model()
+    for name, value in change.items():
+        kept = [a for a in model.graph.node[0].attribute if a.name != name]
+        del model.graph.node[0].attribute[:]
+        model.graph.node[0].attribute.extend(kept)
+        if value is not None:
+            model.graph.node[0].attribute.append(onnx.helper.make_attribute(name, value))
+    with pytest.raises(rondel.Error, match=message):
+        rondel.InferenceSession(model)
+
+
+def test_wrong_decoders_and_counts_are_refused():
+    model, _ = greedy_model()
+    graph = next(a.g for a in model.graph.node[0].attribute if a.name == "decoder")
+    graph.input[1].name = "positions"
+    with pytest.raises(rondel.CallerError, match="input 1 is 'positions'; expected 'position_ids'"):
+        rondel.InferenceSession(model)
+    model, feeds = greedy_model()
+    graph = next(a.g for a in model.graph.node[0].attribute if a.name == "decoder")
+    graph.input.append(onnx.helper.make_tensor_value_info("past_sequence_length", onnx.TensorProto.INT32, [1]))
+    with pytest.raises(rondel.UnsupportedError, match="share buffers"):
+        rondel.InferenceSession(model)
+    model, feeds = greedy_model()
+    with pytest.raises(rondel.CallerError, match="max_length must be longer than the prompt"):
+        rondel.InferenceSession(model).run(None, {**feeds, "max_length": i32(4)})
+    counts = {"num_beams": i32(2), "num_return_sequences": i32(3)}
+    feeds = {"input_ids": feeds["input_ids"], "max_length": i32(8), "min_length": None, **counts}
+    with pytest.raises(rondel.CallerError, match="'num_return_sequences' is 3; expected 1 to 2"):
+        rondel.InferenceSession(generating("BeamSearch", feeds, ["sequences"], decoder(1), list(counts), **MARKS))
+    with pytest.raises(rondel.UnsupportedError, match="'num_beams' is no constant"):
+        rondel.InferenceSession(generating("BeamSearch", feeds, ["sequences"], decoder(1), **MARKS))
+    with pytest.raises(rondel.UnsupportedError, match="scores"):
+        rondel.InferenceSession(generating("BeamSearch", {**feeds, "num_return_sequences": i32(1)}, ["sequences", "a", "scores"], decoder(1), list(counts), **MARKS))

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace rondel::ir {
 namespace {
@@ -151,7 +152,8 @@ class Inference {
       elements.push_back(known == k_.elements.end() ? nullptr : &known->second);
     }
     TypeContext context(node.attributes, types, values, elements, node.outputs.size(), &k_.trips,
-                        k_.measure ? position_names(node) : PositionNames());
+                        k_.measure ? position_names(node) : PositionNames(),
+                        k_.measure ? broadcast_names() : BroadcastNames());
     try {
       node.op->type(context);
     } catch (const Error& e) {
@@ -218,6 +220,34 @@ class Inference {
       const std::string key = fmt::format("{} {} {}", index(list), i, to_text(Integer(axis)));
       return Integer(measured(key, {{}, list, i, axis}));
     };
+  }
+
+  /// What symbols broadcast to has one name, in whichever order and however often they are met.
+  BroadcastNames broadcast_names() {
+    return [&](const Extent& a, const Extent& b) {
+      std::set<Symbol> all;
+      for (const Extent& e : {a, b}) {
+        const auto at = k_.measures.find(e.symbol);
+        if (at == k_.measures.end() || at->second.broadcast.empty()) all.insert(e.symbol);
+        else
+          for (const Extent& part : at->second.broadcast) all.insert(part.symbol);
+      }
+      Measure how;
+      std::string key = "broadcast";
+      for (const Symbol s : all) {
+        how.broadcast.emplace_back(s);
+        how.expression = how.broadcast.size() == 1 ? Integer(s)
+                                                   : broadcast(how.expression, Integer(s));
+        key += " " + s.text();
+      }
+      return how.expression.known_or_symbolic() ? Extent(measured(key, how)) : Extent();
+    };
+  }
+
+  /// What two extents broadcast to, if they do: if they are equal, or one of them is 1. A short
+  /// expression, because long ones are not kept.
+  static Integer broadcast(const Integer& a, const Integer& b) {
+    return floor_div(a * b, min(a, b));
   }
 
   /// The name of what is measured in this way; equal keys get the same name.
@@ -463,6 +493,14 @@ Integer TypeEnvironment::integer(ValueId v) const {
   }
   const auto known = elements.find(static_cast<std::int32_t>(v));
   return known != elements.end() && known->second.size() == 1 ? known->second[0] : Integer();
+}
+
+Integer Measure::most() const {
+  if (list != ValueId::none) return Integer(axis);
+  if (broadcast.empty()) return expression;
+  Integer largest = 0;
+  for (const Extent& e : broadcast) largest = max(largest, e);
+  return largest;
 }
 
 Integer TypeEnvironment::without_measures(const Integer& i) const {

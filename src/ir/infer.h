@@ -27,15 +27,16 @@ class Types {
 };
 
 /// How a program finds the integer that a name stands for when it runs: as an expression over names
-/// and trip indices, or as a position on an axis (`TypeContext::position`). The name has this
-/// meaning where the graph says it, in the current trip.
+/// and trip indices, as a position on an axis (`TypeContext::position`), or as what extents
+/// broadcast to. The name has this meaning where the graph says it, in the current trip.
 struct Measure {
   Integer expression;  ///< unknown for a position
   ValueId list = ValueId::none;
   std::size_t element = 0;
   Extent axis = {};
+  Extents broadcast = {};  ///< symbols without repetition, in a fixed order
   /// An upper bound, as an expression over names and trip indices.
-  Integer most() const { return list == ValueId::none ? expression : Integer(axis); }
+  Integer most() const;
 };
 
 /// What inference knows about a graph's values. It is kept outside of the graph, so that one graph

@@ -26,6 +26,8 @@ Ints integers_of(const Tensor&);
 
 /// Gives a name to a position that the program finds when it runs (`TypeContext::position`).
 using PositionNames = std::function<Integer(std::size_t k, std::size_t i, const Extent&)>;
+/// Gives a name to the extent that two extents broadcast to (`TypeContext::broadcast`).
+using BroadcastNames = std::function<Extent(const Extent&, const Extent&)>;
 
 /// The context of a type rule: the facts that the rule reads, and the facts that it states. At
 /// compile time, types may be partial and most values unknown. Before a step runs, the same rule is
@@ -36,9 +38,10 @@ class TypeContext {
   TypeContext(const Attributes& attributes, std::span<const Type* const> inputs,
               std::span<const Tensor* const> values, std::span<const Integers* const> elements,
               std::size_t output_count, const TripIndices* trips = nullptr,
-              PositionNames names = {})
+              PositionNames names = {}, BroadcastNames broadcasts = {})
       : attributes_(attributes), inputs_(inputs), values_(values), elements_(elements),
-        outputs_(output_count), trips_(trips), names_(std::move(names)) {}
+        outputs_(output_count), trips_(trips), names_(std::move(names)),
+        broadcasts_(std::move(broadcasts)) {}
 
   const Attributes& attributes() const { return attributes_; }
   std::size_t input_count() const { return inputs_.size(); }
@@ -61,6 +64,11 @@ class TypeContext {
   /// it; unknown where nothing gives names.
   Integer position(std::size_t k, std::size_t i, const Extent& extent) const {
     return names_ && extent.known_or_symbolic() ? names_(k, i, extent) : Integer();
+  }
+  /// The extent that two symbols broadcast to, each of which may be 1: a name if only the program
+  /// that runs can find it; unknown where nothing gives names.
+  Extent broadcast(const Extent& a, const Extent& b) const {
+    return broadcasts_ && a.symbolic() && b.symbolic() ? broadcasts_(a, b) : Extent();
   }
 
   std::size_t output_count() const { return outputs_.size(); }
@@ -97,6 +105,7 @@ class TypeContext {
   std::vector<Type> outputs_;
   const TripIndices* trips_;
   PositionNames names_;
+  BroadcastNames broadcasts_;
   std::vector<std::pair<std::size_t, Tensor>> known_;
   std::vector<std::pair<std::size_t, Integers>> made_;
   std::vector<std::pair<std::size_t, std::size_t>> same_;

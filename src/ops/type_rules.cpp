@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace rondel::ops {
 namespace {
@@ -37,7 +38,7 @@ std::vector<const Type*> uniform_inputs(const TypeContext& c) {
 }
 
 void broadcast_to(TypeContext& c, DType t, std::span<const Type* const> inputs) {
-  auto extents = broadcast_extents(inputs);
+  auto extents = broadcast_extents(c, inputs);
   if (!extents) return c.output(0, Type::unranked(t));
   holds_if_broadcasts(c, inputs, *extents);
   c.output(0, Type::tensor(t, std::move(*extents)));
@@ -66,6 +67,31 @@ Extent broadcast_extent(const Extent& a, const Extent& b, std::size_t from_last)
   if (a.known()) return a;
   if (b.known()) return b;
   return {};
+}
+
+/// `of_symbols`: gives the extent that two symbols broadcast to.
+using OfSymbols = std::function<Extent(const Extent&, const Extent&)>;
+
+Extents broadcast_shapes(const Extents& a, const Extents& b, const OfSymbols& of_symbols) {
+  const std::size_t rank = std::max(a.size(), b.size());
+  Extents result(rank);
+  for (std::size_t last = 1; last <= rank; ++last) {
+    const Extent x = last <= a.size() ? a[a.size() - last] : Extent(1);
+    const Extent y = last <= b.size() ? b[b.size() - last] : Extent(1);
+    Extent& e = result[rank - last] = broadcast_extent(x, y, last);
+    if (!e.known_or_symbolic() && x.symbolic() && y.symbolic()) e = of_symbols(x, y);
+  }
+  return result;
+}
+
+std::optional<Extents> broadcast_types(std::span<const Type* const> types,
+                                       const OfSymbols& of_symbols) {
+  Extents result;
+  for (const Type* t : types) {
+    if (!t->has_rank()) return std::nullopt;
+    result = broadcast_shapes(result, t->extents(), of_symbols);
+  }
+  return result;
 }
 
 }  // namespace
@@ -183,23 +209,16 @@ void Conditions::state(TypeContext& c) const {
 }
 
 std::optional<Extents> broadcast_extents(const Extents& a, const Extents& b) {
-  const std::size_t rank = std::max(a.size(), b.size());
-  Extents result(rank);
-  for (std::size_t last = 1; last <= rank; ++last) {
-    const Extent x = last <= a.size() ? a[a.size() - last] : Extent(1);
-    const Extent y = last <= b.size() ? b[b.size() - last] : Extent(1);
-    result[rank - last] = broadcast_extent(x, y, last);
-  }
-  return result;
+  return broadcast_shapes(a, b, [](const Extent&, const Extent&) { return Extent(); });
 }
 
 std::optional<Extents> broadcast_extents(std::span<const Type* const> types) {
-  Extents result;
-  for (const Type* t : types) {
-    if (!t->has_rank()) return std::nullopt;
-    result = *broadcast_extents(result, t->extents());
-  }
-  return result;
+  return broadcast_types(types, [](const Extent&, const Extent&) { return Extent(); });
+}
+
+std::optional<Extents> broadcast_extents(const TypeContext& c, std::span<const Type* const> types) {
+  return broadcast_types(types,
+                         [&](const Extent& a, const Extent& b) { return c.broadcast(a, b); });
 }
 
 void broadcast_onto(const Extents& to, const Extents& from) {

@@ -52,6 +52,10 @@ class Conditions {
 /// The extents that result from broadcasting; nothing if a rank is unknown.
 std::optional<ir::Extents> broadcast_extents(std::span<const ir::Type* const>);
 std::optional<ir::Extents> broadcast_extents(const ir::Extents&, const ir::Extents&);
+/// The same for the rule of a node, where symbols that may be 1 broadcast to a name
+/// (`TypeContext::broadcast`).
+std::optional<ir::Extents> broadcast_extents(const ir::TypeContext&,
+                                             std::span<const ir::Type* const>);
 /// Requires that `from` can be broadcast to exactly `to`.
 void broadcast_onto(const ir::Extents& to, const ir::Extents& from);
 /// The same shape with another dtype.

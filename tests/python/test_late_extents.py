@@ -8,7 +8,7 @@ import machine
 import numpy as np
 import pytest
 import rondel
-from models import INT64_MAX, WAYS, check_mode, model, run_as, session
+from models import INT64_MAX, WAYS, check_mode, in_all_ways, model, run_as, session
 
 # The nodes of the outer body after the inner loop: `s` is the stack float[rows,3], `x` is float[4,3], `y` the item.
 READERS = {
@@ -154,3 +154,25 @@ def test_a_condition_of_the_last_element_of_what_grows(monkeypatch):
         assert way == "0" or set(ours.how_it_ran().values()) == {"natively, as a whole"}
         with pytest.raises(rondel.CallerError, match="one element"):
             ours.run(None, {"x": np.array([], np.int64), "most": np.array(2)})
+
+
+BOTH_CHANGE = """main (float[N,4] a0, float[M,4] b0, int64 n) => (float[A,4] a, float[B,4] b) {
+  a, b = Loop (n, "", a0, b0) <body = trip (int64 i, bool go, float[P,4] p, float[Q,4] q) => (bool on, float[R,4] p2, float[S,4] q2) {
+    on = Identity (go)  s = Add (p, q)  w = Sub (q, p)  m = Max (s, p, q)  p2 = Sub (m, w)  q2 = Neg (w) }>
+}"""
+
+
+def test_two_extents_that_trips_change_broadcast(monkeypatch):
+    made = model(BOTH_CHANGE)
+    sessions = in_all_ways(made, monkeypatch)
+    for rows, others in [(1, 3), (3, 1), (1, 1), (3, 3), (0, 1), (1, 0), (2, 3), (0, 3), (17, 1)]:
+        a, b = (np.arange(4 * k, dtype=np.float32).reshape(k, 4) - 2 for k in (rows, others))
+        feeds = {"a0": a, "b0": b, "n": np.array(3)}
+        for way, s in sessions.items():
+            if rows != others and 1 not in (rows, others):
+                with pytest.raises(rondel.Error):
+                    s.run(None, feeds)
+                continue
+            for got, want in zip(s.run(None, feeds), machine.run_model(made, feeds), strict=True):
+                assert got.shape == want.shape and np.array_equal(got, want), way
+    assert sessions["2", "0"].how_it_ran()["node 'a' (Loop)"] == "natively, as a whole"

@@ -17,7 +17,7 @@ void pow_rule(ir::TypeContext& c) {
   require_dtypes(c, 0, number_dtypes());
   require_dtypes(c, 1, number_dtypes());
   const ir::Type* both[] = {&c.input(0), &c.input(1)};
-  auto extents = broadcast_extents(both);
+  auto extents = broadcast_extents(c, both);
   const DType t = c.input(0).dtype();
   if (extents) holds_if_broadcasts(c, both, *extents);
   c.output(0, extents ? ir::Type::tensor(t, *extents) : ir::Type::unranked(t));

@@ -9,7 +9,7 @@ void where_rule(ir::TypeContext& c) {
   require_dtype(c, 0, DType::boolean);
   require_same_dtype(c, 1, 2);
   const ir::Type* all[] = {&c.input(0), &c.input(1), &c.input(2)};
-  auto extents = broadcast_extents(all);
+  auto extents = broadcast_extents(c, all);
   const DType t = c.input(1).dtype();
   if (extents) holds_if_broadcasts(c, all, *extents);
   c.output(0, extents ? ir::Type::tensor(t, *extents) : ir::Type::unranked(t));

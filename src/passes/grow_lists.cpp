@@ -109,18 +109,7 @@ class GrowingList {
     axis_ = axis_from_front(axis, rank);
     extents_ = placed(one);
     return std::ranges::all_of(items, [&](const Type& t) { return fits(t); }) &&
-           (growth_is_known(inside) || !loop_.parts().has_go) &&
            (!first_.empty() || std::ranges::all_of(begin_shape(), [](auto e) { return e >= 0; }));
-  }
-
-  /// Whether each item adds a certain extent. The room that a tensor gets in a loop that may end
-  /// after any trip is only then not far more than it needs.
-  bool growth_is_known(const ir::TypeEnvironment& inside) const {
-    const auto known = [&](NodeId n) {
-      const Type& item = inside.types[ir::index(g_.node(n).inputs[1])];
-      return item.extent(axis_).known();
-    };
-    return stacked() || std::ranges::all_of(inserts_, known);
   }
 
   /// The extents of an item in the tensor; the extent along the axis is unknown.

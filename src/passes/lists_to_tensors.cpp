@@ -6,9 +6,9 @@
 #include "ir/name_of.h"
 #include "passes/lists.h"
 #include "passes/loop_body.h"
+#include "passes/slices_reader.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 
 namespace rondel::passes {
@@ -21,126 +21,6 @@ using ir::Node;
 using ir::NodeId;
 using ir::Type;
 using ir::ValueId;
-
-/// What a node reads of a list.
-enum class Reading : std::uint8_t { item, length, stacked, joined, other };
-Reading reading_of(const Node& n) {
-  if (n.op->name == "sequence_at") return Reading::item;
-  if (n.op->name == "sequence_length") return Reading::length;
-  if (n.op->name != "concat_from_sequence") return Reading::other;
-  return n.attributes.flag("new_axis") ? Reading::stacked : Reading::joined;
-}
-
-/// Whether a value is an index that `gather` takes, and that adds no axis to what it takes.
-bool is_index(const Type& t) {
-  return t.is_tensor() && t.has_rank() && t.rank() == 0 &&
-         (t.dtype() == DType::i64 || t.dtype() == DType::i32);
-}
-
-/// A list whose tensors are slices of one tensor, of extent 1 along `axis`.
-struct Slices {
-  ValueId whole = ValueId::none;
-  std::int64_t axis = 0;
-  bool keeps_axis = false;  ///< the tensors of the list have the axis, too
-
-  std::int64_t rank_of_item(const Type& whole_type) const {
-    return whole_type.rank() - (keeps_axis ? 0 : 1);
-  }
-};
-
-/// Writes what a node reads of slices.
-class SlicesReader {
- public:
-  SlicesReader(Graph& g, NodeId n, const Slices& list)
-      : node_(g.node(n)), b_(g, g.node(n).region), list_(list) {
-    b_.insert_before(n);
-    b_.source(node_.source);
-  }
-
-  /// Whether node `n` can read a list in this way. `item`: the type of each tensor of the list.
-  static bool can_read(const Graph& g, NodeId n, const Type& item, bool keeps_axis) {
-    const Node& node = g.node(n);
-    switch (reading_of(node)) {
-      case Reading::item: return is_index(g.value(node.inputs[1]).type);
-      case Reading::length: return true;
-      case Reading::stacked: return !keeps_axis && has_axis(axis_of(node), item.rank() + 1);
-      case Reading::joined:
-        return has_axis(axis_of(node), item.rank()) &&
-               item.extent(axis_from_front(axis_of(node), item.rank())).known();
-      case Reading::other: break;
-    }
-    return false;
-  }
-  static std::int64_t axis_of(const Node& n) { return n.attributes.i("axis"); }
-
-  ValueId read() {
-    switch (reading_of(node_)) {
-      case Reading::item: return item();
-      case Reading::length: return length();
-      case Reading::stacked:
-        check_not_empty();
-        return moved(axis_from_front(axis_of(node_), type().rank()));
-      default: check_not_empty(); return joined();
-    }
-  }
-
- private:
-  const Type& type() const { return b_.graph().value(list_.whole).type; }
-
-  ValueId item() {
-    const ValueId taken = b_("gather", {list_.whole, node_.inputs[1]}, {{"axis", list_.axis}});
-    return list_.keeps_axis ? b_("unsqueeze", {taken, b_.integers({list_.axis})}) : taken;
-  }
-
-  ValueId length() {
-    return b_("gather", {b_("shape", {list_.whole}), b_.scalar(list_.axis)}, {{"axis", 0}});
-  }
-
-  void check_not_empty() {
-    if (ir::Integer(type().extent(list_.axis)).at_least(1)) return;
-    const ValueId some = b_("greater", {length(), b_.scalar(std::int64_t{0})});
-    b_.add("assertion", {some}, {{"message", nothing_to_join}}, 0);
-  }
-
-  /// The whole with the axis of the slices at another position.
-  ValueId moved(std::int64_t to) {
-    if (to == list_.axis) return list_.whole;
-    ir::Ints order(static_cast<std::size_t>(type().rank()));
-    std::iota(order.begin(), order.end(), 0);
-    order.erase(order.begin() + list_.axis);
-    order.insert(order.begin() + to, list_.axis);
-    return b_("transpose", {list_.whole}, {{"perm", order}});
-  }
-
-  /// The items one after the other along an axis of theirs: that axis follows the axis of the
-  /// slices, and both become one.
-  ValueId joined() {
-    const std::int64_t at = axis_from_front(axis_of(node_), list_.rank_of_item(type()));
-    if (list_.keeps_axis && at == list_.axis) return list_.whole;
-    const ValueId whole = list_.keeps_axis ? apart(at) : moved(at);
-    const ir::Extent each = b_.graph().value(whole).type.extent(at + 1);
-    if (each.value == 1) return b_("squeeze", {whole, b_.integers({at + 1})});
-    const ValueId shape = b_("shape", {whole});
-    const ValueId extent = b_("mul", {b_("gather", {shape, b_.integers({at})}, {{"axis", 0}}),
-                                      b_.integers({each.value})});
-    const ValueId merged = b_("concat",
-                              {b_("shape", {whole}, {{"start", 0}, {"end", at}}), extent,
-                               b_("shape", {whole}, {{"start", at + 2}})},
-                              {{"axis", 0}});
-    return b_("reshape", {whole, merged}, {{"allowzero", 1}});
-  }
-
-  /// The whole with the slices along a new axis, and extent 1 where they were.
-  ValueId apart(std::int64_t to) {
-    const ValueId kept = b_("unsqueeze", {list_.whole, b_.integers({list_.axis + 1})});
-    list_ = {kept, list_.axis, false};
-    return moved(to);
-  }
-
-  const Node& node_;
-  Builder b_;
-  Slices list_;
-};
 
 /// Lists that are made outside of loops: slices, or named tensors.
 class ListReads {

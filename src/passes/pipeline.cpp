@@ -15,6 +15,7 @@
 #include "passes/narrow_branches.h"
 #include "passes/narrow_elements.h"
 #include "passes/orient_products.h"
+#include "passes/pack_lists.h"
 #include "passes/predictive_commoning.h"
 #include "passes/remove_dead.h"
 #include "passes/remove_dead_states.h"
@@ -63,6 +64,8 @@ const Pass optimizations[] = {
      [](ir::Graph& g, const PassOptions& o) { return unswitch_loops(g, o.remarks); }},
     {"remove_dead_states", "states that only make their own next values are left out",
      [](ir::Graph& g, const PassOptions& o) { return remove_dead_states(g, o.remarks); }},
+    {"pack_lists", "lists that loops carry, make or read are tensors that grow",
+     [](ir::Graph& g, const PassOptions& o) { return pack_lists(g, o.remarks); }},
     {"predictive_commoning", "values that the trip before has computed become states",
      [](ir::Graph& g, const PassOptions& o) { return predictive_commoning(g, o.remarks); }},
     {"fuse_multiply_add", "a*b+c becomes one fma",

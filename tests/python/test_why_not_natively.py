@@ -23,8 +23,8 @@ TRIPS = {
         f"node 'fold' (Reshape) needs 'shape' before the run, and data decide it; {DATA}",
     "[text] a = Cast <to = 8> (s)  b = Cast <to = 1> (a)  t = Add (b, s)":
         "node 'text' (Cast) makes text; strings run step by step (1 more follows from it)",
-    "l = SplitToSequence <axis = 0> (s)  k = ArgMax <axis = 0, keepdims = 0> (s)  [drop] m = SequenceErase (l, k)  j = ConcatFromSequence <axis = 0> (m)  q = ReduceSum <keepdims = 1> (j)  t = Add (s, q)":
-        "node 'l' (SplitToSequence) makes a list; a list that gets one tensor a trip and is read after the loop would do (2 more follow from it)",
+    f"{ZERO}  k = ArgMax <axis = 0, keepdims = 0> (s)  z = Unsqueeze (s, zero)  l = SequenceConstruct (s, z, s, s, s, s, s, s)  m = SequenceAt (l, k)  q = ReduceSum <keepdims = 0> (m)  t = Add (s, q)":
+        "node 'l' (SequenceConstruct) makes a list; tensors of one rank that differ in one extent at most would do (1 more follows from it)",
     f"""no = Constant <value = float {{0}}> ()  q = ReduceSum <keepdims = 0> (s)  c = Greater (q, no)  {ZERO}
         [choose] r = If (c) <then_branch = a () => (a1) {{ a1 = Unsqueeze (s, zero) }}, else_branch = b () => (b1) {{ b1 = Neg (s) }}>
         r2 = Tanh (r)  k = ReduceSum <keepdims = 0> (r2)  t = Add (s, k)""":
@@ -37,8 +37,9 @@ MODELS = {
         "state 's' begins as f32[3] and becomes f32[...]; keep its rank (1 more follows from it)",
     """main (float[3] x, int64 n) => (float[3] y) { no = SequenceEmpty ()
        y, all = Loop (n, , x, no) <body = b (int64 i, bool go, float[3] s, seq(float[3]) l) => (bool on, float[3] t, seq(float[3]) m) {
-       on = Identity (go)  m = SequenceInsert (l, s)  zero = Constant <value = int64 {0}> ()  first = SequenceAt (m, zero)  t = Add (first, s) }> }""":
-        "state 'l' is a list; a list that gets one tensor a trip and is read after the loop would do",
+       on = Identity (go)  k = SequenceInsert (l, s)  z = Concat <axis = 0> (s, s)  d = Constant <value = int64[1] {0}> ()  u = Unsqueeze (z, d)
+       m = SequenceInsert (k, u)  zero = Constant <value = int64 {0}> ()  first = SequenceAt (m, zero)  t = Add (first, s) }> }""":
+        "state 'l' is a list; tensors of one rank that differ in one extent at most would do",
     """main (float[3] x, int64 n) => (float[3] y) { o = Optional (x)
        y, p = Loop (n, , x, o) <body = b (int64 i, bool go, float[3] s, optional(float[3]) held) => (bool on, float[3] t, optional(float[3]) next) {
        on = Identity (go)  v = OptionalGetElement (held)  t = Add (v, s)  next = Optional (t) }> }""":

@@ -7,7 +7,7 @@ import numpy as np
 
 def _position(values, position, most):
     at = int(position.item())
-    assert -most <= at < most or (most == len(values) + 1 and -len(values) <= at <= len(values)), "the position is out of range"
+    assert -len(values) <= at < most, "the position is out of range"
     return at + len(values) if at < 0 else at
 
 

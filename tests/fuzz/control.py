@@ -8,6 +8,7 @@ import numpy as np
 
 from .blocks import LARGEST, Block
 from .growing import Growth
+from .listing import Listing
 from .moods import HUGE
 from .straight import partner
 from .values import BOOL, I64, STRING, Unfit
@@ -36,7 +37,7 @@ def count(g):
 
 
 def _states(g, body, fixed):
-    """[(initial value, the body's input, how it may change)]: kept, extents, rank, a Growth, or other for sequences and optionals."""
+    """[(initial value, the body's input, how it may change)]: kept, extents, rank, a Growth, a Listing, or other for sequences and optionals."""
     w, rng = g.writer, g.writer.random
     made = []
     for _ in range(rng.choice(w.mood.states)):
@@ -44,6 +45,13 @@ def _states(g, body, fixed):
             try:
                 growth = Growth(g, body)
                 made += [(initial, state, growth) for initial, state in zip(growth.initials, growth.states, strict=True)]
+                continue
+            except Unfit:
+                pass
+        if not fixed and w.chance(w.mood.listed):
+            try:
+                list_ = Listing(g, body)
+                made.append((list_.initial, list_.state, list_))
                 continue
             except Unfit:
                 pass
@@ -63,7 +71,7 @@ def _states(g, body, fixed):
 
 def _next(body, state, how):
     """What a state is in the next trip."""
-    if isinstance(how, Growth):
+    if isinstance(how, Growth | Listing):
         return how.next_of(body, state)
     for _ in range(3):
         try:
@@ -199,7 +207,7 @@ def loop(g):
     index = body.add_input("tensor", I64, [np.array(0, np.int64)] * sets, varies=body.depth)
     going = body.add_input("tensor", BOOL, [np.array(True)] * sets, varies=body.depth)
     states = _states(g, body, fixed=False)
-    for growth in {id(how): how for _, _, how in states if isinstance(how, Growth)}.values():
+    for growth in {id(how): how for _, _, how in states if isinstance(how, Growth | Listing)}.values():
         if w.chance(0.7):
             growth.step(body)
     body.fill(rng.randint(1, w.mood.body))
@@ -244,6 +252,7 @@ def _final(initial, how, varies):
     facts = {"kind": initial.kind, "dtype": initial.dtype, "varies": varies}
     facts["wobble"] = initial.wobble if how == "kept" else varies
     facts["unranked"] = how == "rank" and varies > 0
+    facts["items"] = how.items if isinstance(how, Listing) else None
     return facts
 
 

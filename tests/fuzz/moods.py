@@ -40,7 +40,7 @@ class Mood:
     risk: the chance that something is written that may be wrong in other trips or for other feeds. exact: without ops that round.
     endings: what ends a loop. sure: the chance that an outermost loop makes two or three trips whatever the feeds are. from_data, from_inputs: the chance that a count comes from data, and from outside of all loops.
     states: how many a loop has. changing: the chance that a state changes its extents or rank. growing: that a state of a loop, or two alike,
-    only change one extent, by rows that are joined or left out. moved: that its next value is an older one, such as another state.
+    only change one extent, by rows that are joined or left out. listed: that a state is a list of like tensors. moved: that its next value is an older one, such as another state.
     stretched: that an extent of 1 is broadcast.
     declared: weights of how much the file says about a shape: all extents, names, nothing of extents, no rank.
     """
@@ -71,13 +71,14 @@ class Mood:
     states: list
     changing: float
     growing: float
+    listed: float
     moved: float
     stretched: float
 
 
 def mood(rng, families):
     """The mood of a seed. families: the names of all families of ops."""
-    kind = rng.choices([_anything, _nests, _ended, _empty, _moved, _projected, _growing, _sliced, _found, _composed], [6, 2, 6, 4, 2, 1, 5, 3, 3, 3])[0]
+    kind = rng.choices([_anything, _nests, _ended, _empty, _moved, _projected, _growing, _sliced, _found, _composed, _listed], [6, 2, 6, 4, 2, 1, 5, 3, 3, 3, 4])[0]
     made = kind(rng, families)
     if kind is not _composed and rng.random() < 0.12:
         made.opset = rng.choice([8, 9, 10, 11, 11, 12, 13, 13, 14, 15])
@@ -200,6 +201,14 @@ def _composed(rng, families):
     return made
 
 
+def _listed(rng, families):
+    """Small programs: states that are lists of like tensors, which trips read while they grow; lists as results."""
+    made = _growing(rng, families)
+    made.weights.update({"listed": 15, "sequence": 0.3, "sequence_step": 0.3, "cache": 0.5})
+    made.states, made.growing, made.listed, made.changing = [1, 1, 2], 0.1, 0.85, 0
+    return made
+
+
 def _anything(rng, families):
     opset = rng.choice([16, 17, 18, 19, 20, 21, 22, 23, 24, 25])
     weights = {name: rng.choice([0, 0.3, 1, 1, 1, 3, 8]) * OFTEN.get(name, 1) for name in families}
@@ -250,5 +259,6 @@ def _anything(rng, families):
         moved=rng.choice([0.1, 0.3]),
         changing=rng.choice([0.1, 0.35, 0.5]),
         growing=rng.choice([0, 0.1, 0.3]),
+        listed=rng.choice([0, 0, 0.2]),
         stretched=rng.choice([0.2, 0.4, 0.8]),
     )

@@ -1,0 +1,138 @@
+"""States that are lists of like tensors, and what reads lists: tensors of one shape, or that differ in one extent."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .blocks import Block, float_or_int
+from .values import ELEMENT_TYPES, Unfit
+
+FORMS = ["last", "last", "last", "two", "first", "anywhere", "moves on", "less", "erased", "branch", "inner"]
+
+
+class Listing:
+    """How a state that is a list changes in each trip. Its tensors have the extents `items`; None where they differ."""
+
+    def __init__(self, g, body):
+        w, rng = g.writer, g.writer.random
+        self.dtype = rng.choice(w.mood.dtypes)
+        self.items = list(w.shape(rng.choice([0, 1, 1, 2])))
+        if self.items and w.chance(0.4):
+            self.items[rng.randrange(len(self.items))] = None
+        if w.chance(0.5):
+            self.initial = g.emit("SequenceEmpty", [], {"dtype": ELEMENT_TYPES[self.dtype]}, kind="seq", dtype=self.dtype)
+        else:
+            rows = [self._row(g) for _ in range(rng.choice([1, 2, 3]))]
+            self.initial = g.emit("SequenceConstruct", rows, kind="seq", dtype=self.dtype)
+        self.initial.items = self.items
+        self.form = rng.choice(FORMS)
+        self.state = body.add_input("seq", self.dtype, self.initial.samples, varies=body.depth, wobble=body.depth)
+        self.state.items = self.items
+        self.made = None
+
+    def step(self, body):
+        """Emits the next value; it stays as it is if that cannot run."""
+        try:
+            self.made = self._made(body)
+        except Unfit:
+            self.made = self.state
+
+    def next_of(self, body, state):
+        if self.made is None:
+            self.step(body)
+        return self.made
+
+    def _row(self, g):
+        w = g.writer
+        extents = [w.random.choice([0, 1, 1, 2, 3]) if e is None else e for e in self.items]
+        row = g.constant(w.array(self.dtype, extents))
+        if not float_or_int(row) or w.chance(0.3):
+            return row
+        return g.bounded(g.emit(w.random.choice(["Add", "Mul"]), [row, g.scalar(self.dtype)], like=row))
+
+    def _changed(self, g, op, *inputs):
+        made = g.emit(op, list(inputs), kind="seq", dtype=self.dtype)
+        made.items = self.items
+        return made
+
+    def _with(self, g, s, *position):
+        return self._changed(g, "SequenceInsert", s, self._row(g), *position)
+
+    def _made(self, g):
+        s = self.state
+        match self.form:
+            case "last":
+                return self._with(g, s)
+            case "two":
+                return self._with(g, self._with(g, s))
+            case "first":
+                return self._with(g, s, g.number(0))
+            case "anywhere":
+                return self._with(g, s, _position(g, s))
+            case "moves on":
+                return self._changed(g, "SequenceErase", self._with(g, s), g.number(0))
+            case "less":
+                return self._changed(g, "SequenceErase", self._with(g, self._with(g, s)))
+            case "erased":
+                longer = self._with(g, self._with(g, s))
+                return self._changed(g, "SequenceErase", longer, _position(g, longer))
+            case "branch":
+                return self._in_a_branch(g)
+            case _:
+                return self._in_a_loop(g)
+
+    def _in_a_branch(self, g):
+        chosen = g.condition()
+        blocks = [Block(g.writer, g) for _ in range(2)]
+        longer = self._with(blocks[0], self.state)
+        kept = blocks[1].emit("Identity", [self.state], kind="seq", dtype=self.dtype)
+        branches = {"then_branch": blocks[0].finish("branch", [longer]), "else_branch": blocks[1].finish("branch", [kept])}
+        return self._given(g, "If", [chosen], branches)
+
+    def _in_a_loop(self, g):
+        body = Block(g.writer, g, loop=True)
+        sets = g.writer.mood.feed_sets
+        body.add_input("tensor", np.dtype(np.int64), [np.array(0, np.int64)] * sets, varies=body.depth)
+        going = body.add_input("tensor", np.dtype(bool), [np.array(True)] * sets, varies=body.depth)
+        inner = body.add_input("seq", self.dtype, self.state.samples, varies=body.depth, wobble=body.depth)
+        graph = body.finish("loop", [body.emit("Identity", [going]), self._with(body, inner)])
+        return self._given(g, "Loop", [g.number(g.writer.random.choice([0, 1, 2])), None, self.state], {"body": graph})
+
+    def _given(self, g, op, inputs, attributes):
+        made = g.emit(op, inputs, attributes, facts=[{"kind": "seq", "dtype": self.dtype, "varies": g.depth, "wobble": g.depth}])
+        made.items = self.items
+        return made
+
+
+def _length(g, s):
+    """The length of a list, at least 1."""
+    return g.emit("Max", [g.emit("SequenceLength", [s]), g.number(1)])
+
+
+def _position(g, s):
+    """A position in a list, from the front or from the end."""
+    found = g.emit("Mod", [g.scalar(), _length(g, s)])
+    return found if g.writer.chance(0.6) else g.emit("Sub", [found, _length(g, s)])
+
+
+def listed(g):
+    """What reads a list whose tensors are alike."""
+    w, rng = g.writer, g.writer.random
+    s = g.pick(lambda v: v.items is not None, kind="seq")
+    differ = None in s.items
+    form = rng.choice(["at", "at", "last", "length", "joined", "stacked"])
+    one = [{"wobble": s.varies if differ else 0, "unranked": False}]
+    if form == "length":
+        g.emit("SequenceLength", [s], steady=True)
+    elif form in ("at", "last"):
+        g.emit("SequenceAt", [s, g.number(-1) if form == "last" else _position(g, s)], facts=one)
+    elif form == "stacked" and (not differ or w.risky()):
+        g.emit("ConcatFromSequence", [s], {"axis": rng.randint(-1, len(s.items)), "new_axis": 1}, facts=[{"wobble": s.varies, "unranked": False}])
+    elif s.items:
+        axis = s.items.index(None) if differ and not w.risky() else rng.randrange(len(s.items))
+        g.emit("ConcatFromSequence", [s], {"axis": axis - rng.choice([0, len(s.items)])}, facts=[{"wobble": s.varies, "unranked": False}])
+    else:
+        raise Unfit("scalars are not joined")
+
+
+FAMILIES = {"listed": listed}

@@ -6,6 +6,9 @@ include(GNUInstallDirs)
 install(TARGETS rondel EXPORT rondel
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# What compiled models are linked from lies beside the library.
+install(FILES $<TARGET_FILE_DIR:rondel>/rondel_linked.o DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  COMPONENT development)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/rondel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT development FILES_MATCHING PATTERN *.h)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)

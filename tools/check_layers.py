@@ -35,6 +35,7 @@ LAYERS = {
     "compile": {"base", "ir", "scalar", "kernels", "ops", "passes", "lowering", "codegen", "runtime"},
 }
 LAYERS["session"] = set(LAYERS)
+LAYERS["linked"] = set(LAYERS)
 
 # First component of the include paths of a third-party library -> the folders that may include it.
 THIRD_PARTY = {

@@ -11,7 +11,7 @@ import warnings
 
 import rondel
 
-from . import bench, cache, check, completion, convert, deepx, grad, inspect, mdf, run, serve
+from . import bench, cache, check, compile, completion, convert, deepx, grad, inspect, mdf, run, serve
 from .exit_codes import exit_code
 from .own_ops import load_ops
 from .table import coloured
@@ -28,6 +28,7 @@ def make_parser():
         "  rondel run model.onnx -i x=random:f32[2,3]  run it and show the outputs\n"
         "  rondel bench model.onnx                     how fast is it, beside ONNX Runtime?\n"
         "  rondel convert model.onnx -o clean.onnx     write it as standard ONNX for other runtimes\n"
+        "  rondel compile model.onnx -o model.so       compile it ahead of time, for C and Python\n"
         "  rondel grad model.onnx --wrt W -o grad.onnx  write it with its gradient by W\n"
         "  rondel deepx program.deepx                  run a program of deepx instructions\n"
         "  rondel mdf model.json --steps 100 --dt 0.1  run a model in MDF\n"
@@ -36,7 +37,7 @@ def make_parser():
     )
     parser.add_argument("--version", action="version", version=f"rondel {rondel.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (run, inspect, check, bench, convert, grad, deepx, mdf, serve, cache, completion):
+    for module in (run, inspect, check, bench, convert, compile, grad, deepx, mdf, serve, cache, completion):
         module.add_to(commands)
     return parser
 

@@ -58,6 +58,8 @@ void bind_mdf(nanobind::module_& m);
 void bind_operators(nanobind::module_& m);
 /// The registration of ops that are Python functions; rondel/custom_ops.py is its public API.
 void bind_custom_ops(nanobind::module_& m);
+/// Models compiled ahead of time.
+void bind_ahead(nanobind::module_& m);
 /// Calls of operators as functions of arrays.
 void bind_calls(nanobind::module_& m);
 

@@ -317,6 +317,7 @@ NB_MODULE(_rondel, m) {
   m.def("export_file", [](const std::filesystem::path& model, const std::filesystem::path& to,
                           const ExportOptions& o) { return export_file(model, to, o); });
   python::bind_deepx(m);
+  python::bind_ahead(m);
   nb::class_<GradientOptions>(m, "GradientOptions")
       .def(nb::init<>())
       .def_rw("wrt", &GradientOptions::wrt)

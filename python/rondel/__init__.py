@@ -11,6 +11,7 @@ from . import capi
 from . import not_here as _not_here
 from .binding import IOBinding
 from .capi.handles import SessionIOBinding
+from .compiled import CompiledModel, CompileReport, compile_model, load_compiled
 from .custom_ops import TensorType, register_op, registered_ops, unregister_op
 from .device import OrtDevice, OrtDeviceVendorId
 from .enumerations import ExecutionMode, ExecutionOrder, GraphOptimizationLevel
@@ -61,6 +62,8 @@ __version__ = get_version_string()
 __all__ = [
     "CallerError",
     "Cancelled",
+    "CompileReport",
+    "CompiledModel",
     "DeadlineExceeded",
     "Error",
     "ExportReport",
@@ -84,6 +87,7 @@ __all__ = [
     "SparseTensor",
     "TensorType",
     "UnsupportedError",
+    "compile_model",
     "copy_tensors",
     "deepx",
     "disable_telemetry_events",
@@ -97,6 +101,7 @@ __all__ = [
     "grad",
     "inspect",
     "jvp",
+    "load_compiled",
     "register_op",
     "registered_ops",
     "set_default_logger_callback",

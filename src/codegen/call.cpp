@@ -93,8 +93,17 @@ void end_with(FunctionBuilder& fb, const Inst& inst, const scalar::Call& call, V
       fb.build.CreateAdd(status, fb.build.getInt32(static_cast<std::uint32_t>(call.first_site))));
 }
 
+/// The address that is at this place of the function's links.
+Value* link(FunctionBuilder& fb, std::int32_t place) {
+  llvm::Type* pointer = fb.build.getPtrTy();
+  Value* entry = fb.build.CreateConstInBoundsGEP1_64(pointer, fb.links,
+                                                     static_cast<std::uint64_t>(place));
+  return fb.build.CreateAlignedLoad(pointer, entry, llvm::Align(8));
+}
+
 Value* attributes(FunctionBuilder& fb, const scalar::Call& call, std::int32_t id) {
   if (!call.attributes) return llvm::ConstantPointerNull::get(fb.build.getPtrTy());
+  if (fb.linkage.by_argument) return link(fb, 2 * id + 1);
   return fb.module.getOrInsertGlobal(attributes_symbol(id), fb.build.getInt8Ty());
 }
 
@@ -128,9 +137,11 @@ void emit_call(FunctionBuilder& fb, const Inst& inst) {
   }
   llvm::Type* pointer = fb.build.getPtrTy();
   llvm::Type* parameters[] = {pointer, pointer, fb.build.getInt64Ty(), pointer};
-  const llvm::FunctionCallee kernel = fb.module.getOrInsertFunction(
-      call_symbol(inst.id),
-      llvm::FunctionType::get(fb.build.getInt32Ty(), parameters, /*isVarArg=*/false));
+  auto* type = llvm::FunctionType::get(fb.build.getInt32Ty(), parameters, /*isVarArg=*/false);
+  const llvm::FunctionCallee kernel = fb.linkage.by_argument
+                                          ? llvm::FunctionCallee(type, link(fb, 2 * inst.id))
+                                          : fb.module.getOrInsertFunction(call_symbol(inst.id),
+                                                                          type);
   Value* status = fb.build.CreateCall(
       kernel, {fb.context, views, fb.i64(static_cast<std::int64_t>(call.views.size())),
                attributes(fb, call, inst.id)});

@@ -1,52 +1,14 @@
 #include "codegen/compiler.h"
 
-#include <rondel/tensor.h>
-
 #include "base/error.h"
 #include "codegen/jit.h"
 #include "scalar/builder.h"
+#include "scalar/native_executable.h"
 
 #include <fmt/format.h>
 
 namespace rondel::codegen {
 namespace {
-
-using Run = scalar::Status (*)(scalar::Context*, const scalar::View*, const std::int64_t*);
-
-class NativeExecutable final : public scalar::Executable {
- public:
-  NativeExecutable(std::shared_ptr<const scalar::Program> program,
-                   std::unique_ptr<Jit::LinkedObject> code)
-      : program_(std::move(program)), code_(std::move(code)),
-        run_(reinterpret_cast<Run>(code_->entry())), workspace_bytes_(program_->workspace_bytes()) {
-  }
-
-  scalar::Status run(scalar::Context& context, const scalar::View* views,
-                     const std::int64_t* params) const override {
-    if (context.workspace || workspace_bytes_ == 0) [[likely]]
-      return run_(&context, views, params);
-    return run_with_workspace(context, views, params);
-  }
-  const scalar::Program& program() const override { return *program_; }
-  bool native() const override { return true; }
-
- private:
-  /// Allocates a workspace for a caller that provides none, like the interpreter does.
-  scalar::Status run_with_workspace(scalar::Context& context, const scalar::View* views,
-                                    const std::int64_t* params) const {
-    if (locals_in_frame(*program_)) return run_(&context, views, params);
-    const Tensor workspace(DType::u8, {static_cast<std::int64_t>(workspace_bytes_)});
-    context.workspace = workspace.data();
-    const auto forget = [](scalar::Context* c) { c->workspace = nullptr; };
-    const std::unique_ptr<scalar::Context, decltype(forget)> lent(&context, forget);
-    return run_(&context, views, params);
-  }
-
-  std::shared_ptr<const scalar::Program> program_;
-  std::unique_ptr<Jit::LinkedObject> code_;
-  Run run_;
-  std::size_t workspace_bytes_;
-};
 
 std::vector<Symbol> kernels(const scalar::Program& program) {
   std::vector<Symbol> symbols;
@@ -90,8 +52,11 @@ Compiler::Object Compiler::assemble(const scalar::Program& program, Tier tier,
 
 std::unique_ptr<scalar::Executable> Compiler::link(std::shared_ptr<const scalar::Program> program,
                                                    std::span<const std::byte> object) const {
-  auto code = Jit::link(jit_, object, kernels(*program));
-  return std::make_unique<NativeExecutable>(std::move(program), std::move(code));
+  const std::shared_ptr<const Jit::LinkedObject> code = Jit::link(jit_, object, kernels(*program));
+  const bool takes_workspace = !locals_in_frame(*program);
+  return std::make_unique<scalar::NativeExecutable>(
+      std::move(program), reinterpret_cast<scalar::NativeFunction>(code->entry()), code,
+      takes_workspace);
 }
 
 std::unique_ptr<scalar::Executable> Compiler::compile(
@@ -101,15 +66,6 @@ std::unique_ptr<scalar::Executable> Compiler::compile(
 }
 
 void Compiler::warm_up(Tier tier) const { compile(tiny_program(), tier); }
-
-std::string Compiler::refusal(const scalar::Program& program) {
-  for (const scalar::Buffer& b : program.buffers)
-    if (b.dtype == DType::string)
-      return fmt::format("buffer {} holds strings, which have no native form", b.name);
-  for (const DType t : program.reg_types)
-    if (t == DType::string) return "strings have no native form";
-  return {};
-}
 
 std::string Compiler::to_llvm(const scalar::Program& program, Tier tier) const {
   llvm::LLVMContext context;

@@ -27,8 +27,9 @@ void load_params(FunctionBuilder& fb, Value* params) {
 
 void open_function(FunctionBuilder& fb) {
   llvm::Type* pointer = fb.build.getPtrTy();
-  auto* type = llvm::FunctionType::get(fb.build.getInt32Ty(), {pointer, pointer, pointer}, false);
-  fb.function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, entry_name,
+  auto* type = llvm::FunctionType::get(fb.build.getInt32Ty(), {pointer, pointer, pointer, pointer},
+                                       false);
+  fb.function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, fb.linkage.entry,
                                        fb.module);
   // Kernels may throw; no other code unwinds.
   if (fb.program.calls.empty()) fb.function->setDoesNotThrow();
@@ -39,6 +40,7 @@ void open_function(FunctionBuilder& fb) {
   }
   fb.function->removeParamAttr(1, llvm::Attribute::NonNull);
   fb.function->removeParamAttr(2, llvm::Attribute::NonNull);
+  fb.links = fb.function->getArg(3);
   fb.build.SetInsertPoint(fb.block("entry"));
   fb.context = fb.function->getArg(0);
 }
@@ -73,10 +75,10 @@ void emit_instruction(FunctionBuilder& fb, const Inst& inst) {
 }
 
 FunctionBuilder::FunctionBuilder(const scalar::Program& p, llvm::Module& m, const Host& h,
-                                 LanePlan plan)
-    : program(p), module(m), host(h), llvm(m.getContext()), build(m.getContext()),
-      safepoints(insert_safepoints(p)), lane_plan(std::move(plan)), regs(p.reg_types.size()),
-      definitions(p.reg_types.size()) {
+                                 LanePlan plan, Linkage symbols)
+    : program(p), linkage(std::move(symbols)), module(m), host(h), llvm(m.getContext()),
+      build(m.getContext()), safepoints(insert_safepoints(p)), lane_plan(std::move(plan)),
+      regs(p.reg_types.size()), definitions(p.reg_types.size()) {
   for (const Inst& inst : p.code)
     for (const Reg r : p.results(inst)) definitions[static_cast<std::size_t>(r)] = &inst;
 }
@@ -90,9 +92,10 @@ llvm::AllocaInst* FunctionBuilder::frame_slot(llvm::Type* type, llvm::Align alig
 }
 
 void emit_program(const scalar::Program& program, llvm::Module& module, const Host& host,
-                  bool lanes) {
+                  bool lanes, const Linkage& linkage) {
   LanePlan none{.loops = {}, .variation = std::vector<Variation>(program.reg_types.size())};
-  FunctionBuilder fb(program, module, host, lanes ? plan_lanes(program, host) : std::move(none));
+  FunctionBuilder fb(program, module, host, lanes ? plan_lanes(program, host) : std::move(none),
+                     linkage);
   open_function(fb);
   load_params(fb, fb.function->getArg(2));
   bind_buffers(fb, fb.function->getArg(1));

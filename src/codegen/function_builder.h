@@ -8,6 +8,7 @@
 #include <llvm/IR/Module.h>
 
 #include <optional>
+#include <string>
 #include <vector>
 
 /// The state of a native function under construction, and the functions that emit its parts.
@@ -56,16 +57,25 @@ struct OpenIf {
   std::vector<Value*> then_yields;
 };
 
+/// The symbols of a program's code.
+struct Linkage {
+  std::string entry = "run";
+  /// Kernels and their attributes are not symbols: their addresses are an argument of the function.
+  bool by_argument = false;
+};
+
 struct FunctionBuilder {
-  FunctionBuilder(const scalar::Program&, llvm::Module&, const Host&, LanePlan);
+  FunctionBuilder(const scalar::Program&, llvm::Module&, const Host&, LanePlan, Linkage);
 
   const scalar::Program& program;
+  const Linkage linkage;
   llvm::Module& module;
   Host host;
   llvm::LLVMContext& llvm;
   llvm::IRBuilder<> build;
   llvm::Function* function = nullptr;
   Value* context = nullptr;
+  Value* links = nullptr;
   Value* stop = nullptr;              ///< address of the stop flag, never null
   std::vector<Safepoint> safepoints;  ///< by instruction
   LanePlan lane_plan;
@@ -122,9 +132,8 @@ llvm::Constant* constant(llvm::LLVMContext&, DType, std::int64_t bits);
 // emit.cpp
 /// Emits the function `status run(context, views, params)` of the program into the module.
 /// Without `lanes`, no trips become lanes of vectors.
-void emit_program(const scalar::Program&, llvm::Module&, const Host&, bool lanes);
+void emit_program(const scalar::Program&, llvm::Module&, const Host&, bool lanes, const Linkage&);
 void emit_instruction(FunctionBuilder&, const Inst&);
-inline constexpr const char* entry_name = "run";
 
 // arithmetic.cpp
 Value* arithmetic(FunctionBuilder&, const Inst&);

@@ -8,6 +8,8 @@
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
@@ -66,8 +68,31 @@ llvm::orc::JITTargetMachineBuilder host_machine() {
   return builder;
 }
 
-Host measure(const std::string& features) {
-  const auto has = [&](const char* feature) { return features.find(feature) != std::string::npos; };
+llvm::orc::JITTargetMachineBuilder named_machine(const std::string& cpu) {
+  auto builder = host_machine();
+  builder.setCPU(cpu);
+  builder.getFeatures() = llvm::SubtargetFeatures();
+  std::string wrong;
+  const llvm::Triple& triple = builder.getTargetTriple();
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple.str(), wrong);
+  invariant(target != nullptr, "codegen: LLVM knows no {}: {}", triple.str(), wrong);
+  // Of a processor that it does not know, LLVM prints a warning: an empty name asks for none.
+  const std::unique_ptr<llvm::MCSubtargetInfo> known(
+      target->createMCSubtargetInfo(triple.str(), "", ""));
+  const bool is_known = known->isCPUStringValid(cpu);
+  const bool has_64_bits = is_known && std::unique_ptr<llvm::MCSubtargetInfo>(
+                                           target->createMCSubtargetInfo(triple.str(), cpu, ""))
+                                           ->checkFeatures("+64bit");
+  require(has_64_bits,
+          "there is no processor '{}' of 64 bits; expected native, or LLVM's name of one, such as "
+          "x86-64-v3 "
+          "(AVX2), x86-64-v4 (AVX-512), skylake-avx512 or znver4",
+          cpu);
+  return builder;
+}
+
+Host measure(const llvm::MCSubtargetInfo& processor) {
+  const auto has = [&](const char* feature) { return processor.checkFeatures(feature); };
   if (has("+avx512f")) return {.vector_bytes = 64, .vector_registers = 32};
   if (has("+avx2")) return {.vector_bytes = 32, .vector_registers = 16};
   return {.vector_bytes = 16, .vector_registers = 16};
@@ -143,11 +168,18 @@ void set_target(llvm::Function& function, const std::string& cpu, const std::str
 
 }  // namespace
 
-Jit::Jit() {
-  auto builder = host_machine();
-  cpu_ = builder.getCPU();
-  features_ = builder.getFeatures().getString();
-  host_ = measure(features_);
+Jit::Jit(llvm::orc::JITTargetMachineBuilder target) : target_(std::move(target)) {
+  cpu_ = target_.getCPU();
+  features_ = target_.getFeatures().getString();
+  const Machine machine = take_machine(Compiler::Tier::optimised);
+  host_ = measure(*machine->getMCSubtargetInfo());
+  layout_ = machine->createDataLayout();
+}
+
+Jit::Jit(const std::string& cpu) : Jit(named_machine(cpu)) {}
+
+Jit::Jit() : Jit(host_machine()) {
+  auto builder = target_;
   lljit_ = value_of("starting LLVM's JIT", llvm::orc::LLJITBuilder()
                                                .setJITTargetMachineBuilder(std::move(builder))
                                                .setLinkProcessSymbolsByDefault(false)
@@ -161,17 +193,27 @@ Jit::Jit() {
                                           llvm::orc::absoluteSymbols(library_functions(*lljit_))));
 }
 
+std::vector<std::string> Jit::instruction_sets() {
+  Machine machine = take_machine(Compiler::Tier::optimised);
+  const llvm::MCSubtargetInfo& processor = *machine->getMCSubtargetInfo();
+  std::vector<std::string> names;
+  for (const llvm::SubtargetFeatureKV& feature : processor.getAllProcessorFeatures())
+    if (processor.checkFeatures(std::string("+") + feature.Key)) names.emplace_back(feature.Key);
+  give_back(Compiler::Tier::optimised, std::move(machine));
+  return names;
+}
+
 Jit::LinkedObject::~LinkedObject() {
   llvm::consumeError(jit_->lljit_->getExecutionSession().removeJITDylib(library_));
 }
 
 std::unique_ptr<llvm::Module> Jit::write(llvm::LLVMContext& context, const scalar::Program& program,
-                                         Compiler::Tier tier) {
+                                         Compiler::Tier tier, const Linkage& linkage) {
   context.setDiagnosticHandler(std::make_unique<Diagnostics>());
   auto module = std::make_unique<llvm::Module>(program.name, context);
-  module->setDataLayout(lljit_->getDataLayout());
-  module->setTargetTriple(lljit_->getTargetTriple().str());
-  emit_program(program, *module, host_, tier == Compiler::Tier::optimised);
+  module->setDataLayout(layout_);
+  module->setTargetTriple(target_.getTargetTriple().str());
+  emit_program(program, *module, host_, tier == Compiler::Tier::optimised, linkage);
   for (llvm::Function& function : *module)
     if (!function.isDeclaration()) set_target(function, cpu_, features_, host_);
 #ifndef NDEBUG
@@ -192,10 +234,10 @@ Jit::Machine Jit::take_machine(Compiler::Tier tier) {
       return machine;
     }
   }
-  auto builder = host_machine();
+  auto builder = target_;
   const bool quick = tier == Compiler::Tier::quick;
   builder.setCodeGenOptLevel(quick ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default);
-  Machine machine = value_of("the host's code generator", builder.createTargetMachine());
+  Machine machine = value_of("the code generator", builder.createTargetMachine());
   machine->setFastISel(quick);
   return machine;
 }
@@ -264,7 +306,7 @@ std::unique_ptr<Jit::LinkedObject> Jit::link(const std::shared_ptr<Jit>& jit,
   expect_success("adding code", lljit.addObjectFile(library, llvm::MemoryBuffer::getMemBufferCopy(
                                                                  bytes, "object")));
   last_report().clear();
-  auto entry = lljit.lookup(library, entry_name);
+  auto entry = lljit.lookup(library, Linkage().entry);
   if (!entry) fail_with(fmt::format("linking code: {}", last_report()).c_str(), entry.takeError());
   linked->entry_ = entry->toPtr<void*>();
   return linked;

@@ -33,10 +33,14 @@ class PassGate final : public llvm::OptPassGate {
   bool wanted_ = true;
 };
 
-/// LLVM, set up for the host: passes, code generation, linking. Thread-safe.
+/// LLVM, set up for a processor: passes, code generation and, for the host, linking. Thread-safe.
 class Jit {
  public:
+  /// For the host.
   Jit();
+  /// For a processor by LLVM's name of it, such as "x86-64-v3". Throws Error(caller) if there is no
+  /// such processor. Links nothing.
+  explicit Jit(const std::string& cpu);
 
   /// Machine code that stays in memory for the lifetime of this object.
   class LinkedObject {
@@ -55,11 +59,15 @@ class Jit {
     void* entry_ = nullptr;
   };
 
-  /// A module for the host with the program's function.
-  std::unique_ptr<llvm::Module> write(llvm::LLVMContext&, const scalar::Program&, Compiler::Tier);
+  /// A module with the program's function.
+  std::unique_ptr<llvm::Module> write(llvm::LLVMContext&, const scalar::Program&, Compiler::Tier,
+                                      const Linkage& = {});
+  /// The instruction sets of the processor, by LLVM's names.
+  std::vector<std::string> instruction_sets();
+  const std::string& cpu() const { return cpu_; }
   void optimise(llvm::Module&);
   Compiler::Object assemble(llvm::Module&, Compiler::Tier);
-  /// Links a copy of `object`; its entry point is the symbol `entry_name`. Besides `symbols`, the
+  /// Links a copy of `object`; its entry point is the symbol "run". Besides `symbols`, the
   /// object may refer only to the few C library functions that LLVM itself calls.
   static std::unique_ptr<LinkedObject> link(const std::shared_ptr<Jit>&,
                                             std::span<const std::byte> object,
@@ -67,13 +75,16 @@ class Jit {
 
  private:
   using Machine = std::unique_ptr<llvm::TargetMachine>;
+  explicit Jit(llvm::orc::JITTargetMachineBuilder);
   Machine take_machine(Compiler::Tier);
   void give_back(Compiler::Tier, Machine);
 
-  std::unique_ptr<llvm::orc::LLJIT> lljit_;
+  const llvm::orc::JITTargetMachineBuilder target_;
+  std::unique_ptr<llvm::orc::LLJIT> lljit_;  ///< null: not for the host
   llvm::orc::JITDylib* library_functions_ = nullptr;
   Host host_;
   std::string cpu_, features_;
+  llvm::DataLayout layout_{""};
   std::mutex mutex_;  ///< guards `machines_`
   std::vector<Machine> machines_[2];
   std::atomic<std::uint64_t> next_{0};

@@ -1,22 +1,34 @@
 #pragma once
 #include "compile/execution_log.h"
-#include "compile/tiered_compiler.h"
+#include "compile/program_compiler.h"
 #include "ir/graph.h"
 #include "lowering/lower.h"
+#include "runtime/plan.h"
 
 #include <rondel/session.h>
 
+#include <map>
 #include <memory>
+#include <vector>
 
 namespace rondel::compile {
+
+/// What a step was made of: nodes in order, the values that they read (`Step::inputs`, then what
+/// the regions of a loop or an `if` capture), and the values that they make (`Step::outputs`).
+struct StepOrigin {
+  std::vector<ir::NodeId> nodes;
+  std::vector<ir::ValueId> inputs, outputs;
+};
+using StepOrigins = std::map<const runtime::Step*, StepOrigin>;
 
 /// The inputs of plan building.
 struct BuildContext {
   std::shared_ptr<const ir::Graph> graph;
-  std::shared_ptr<TieredCompiler> compiler;
+  std::shared_ptr<ProgramCompiler> compiler;
   lowering::LoweringOptions lowering = {};
-  SessionOptions rewriting = {};           ///< for graphs that are made when the model runs
-  std::shared_ptr<ExecutionLog> log = {};  ///< null: nothing is logged
+  SessionOptions rewriting = {};              ///< for graphs that are made when the model runs
+  std::shared_ptr<ExecutionLog> log = {};     ///< null: nothing is logged
+  std::shared_ptr<StepOrigins> origins = {};  ///< null: nobody asks for them
 };
 
 }  // namespace rondel::compile

@@ -4,6 +4,7 @@
 #include "scalar/with_checks.h"
 
 #include <cstdlib>
+#include <string_view>
 
 namespace rondel::compile {
 namespace {
@@ -37,6 +38,15 @@ bool check_mode_from_environment() {
 std::shared_ptr<const scalar::Executable> checking_views(
     std::shared_ptr<const scalar::Executable> code) {
   return std::make_shared<CheckingExecutable>(std::move(code));
+}
+
+bool verifies() {
+#ifdef NDEBUG
+  const char* asked = std::getenv("RONDEL_VERIFY");
+  return asked != nullptr && std::string_view(asked) == "1";
+#else
+  return true;
+#endif
 }
 
 }  // namespace rondel::compile

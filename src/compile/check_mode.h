@@ -13,4 +13,8 @@ bool check_mode_from_environment();
 /// The same executable, which verifies the views of each run first (`scalar::check_views`).
 std::shared_ptr<const scalar::Executable> checking_views(std::shared_ptr<const scalar::Executable>);
 
+/// Whether what the compiler makes is verified: graphs after each pass, and the storage plans of
+/// native loops. True in debug builds and if the environment has RONDEL_VERIFY=1.
+bool verifies();
+
 }  // namespace rondel::compile

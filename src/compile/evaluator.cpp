@@ -86,7 +86,7 @@ class NodeEvaluator {
   static runtime::Plan plan(const Graph& g, const lowering::Group& group) {
     BuildContext b;
     b.graph = std::make_shared<const Graph>(lowering::extract(g, group));
-    b.compiler = std::make_shared<TieredCompiler>(Execution::interpreter);
+    b.compiler = interpreter_alone();
     b.lowering.fast_kernels = false;
     return build_plan(b, ir::RegionId::root);
   }
@@ -119,12 +119,6 @@ ir::Evaluator make_evaluator() {
     const StandardArithmetic arithmetic;
     return (*nodes)(g, n, inputs);
   };
-}
-
-void canonicalize(ir::Graph& g) {
-  passes::PassOptions how;
-  how.evaluate = make_evaluator();
-  passes::run(passes::canonicalize(), g, how);
 }
 
 }  // namespace rondel::compile

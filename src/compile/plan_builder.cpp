@@ -13,10 +13,8 @@
 #include "runtime/branch.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <set>
-#include <string_view>
 #include <unordered_set>
 
 namespace rondel::compile {
@@ -92,9 +90,21 @@ class PlanBuilder {
     step->source = ir::where(g_, group.nodes.back());
     step->inputs = slots(inputs);
     step->outputs = slots(outputs);
+    if (b_.origins) note_origin(*step, group, inputs, outputs);
     makers_.push_back((group.program && !appends) ||
                       ops::meaning_as<ops::KernelMeaning>(*node.op) != nullptr);
     plan_.steps.push_back(std::move(step));
+  }
+
+  void note_origin(const runtime::Step& step, const lowering::Group& group,
+                   std::span<const ValueId> inputs, std::span<const ValueId> outputs) const {
+    StepOrigin origin{
+        group.nodes, {inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()}};
+    if (const ir::NodeId n = group.nodes[0]; !g_.node(n).regions.empty())
+      origin.inputs = lowering::outer_values(g_, n);
+    if (const auto* append = dynamic_cast<const runtime::AppendStep*>(&step))
+      (*b_.origins)[append->join.get()] = {group.nodes, group.inputs, group.outputs};
+    (*b_.origins)[&step] = std::move(origin);
   }
 
   /// Whether the group joins a state of the loop around it, or a part of the state, with what makes
@@ -284,25 +294,6 @@ class PlanBuilder {
 };
 
 }  // namespace
-
-bool verifies() {
-#ifdef NDEBUG
-  const char* asked = std::getenv("RONDEL_VERIFY");
-  return asked != nullptr && std::string_view(asked) == "1";
-#else
-  return true;
-#endif
-}
-
-ir::Graph compile_graph(
-    ir::Graph g, const SessionOptions& options,
-    const std::function<void(const passes::PassRun&, const ir::Graph&)>& after) {
-  passes::PassOptions how;
-  how.fuse_multiply_add = !options.strict;
-  how.evaluate = make_evaluator();
-  passes::run_pipelines(g, how, {verifies(), after});
-  return g;
-}
 
 Plan build_plan(const BuildContext& b, RegionId r, const std::function<Slot(ValueId)>& outer) {
   return PlanBuilder(b, r).run(outer);

@@ -12,10 +12,6 @@
 
 namespace rondel::compile {
 
-/// Whether what the compiler makes is verified: graphs after each pass, and the storage plans of
-/// native loops. True in debug builds and if the environment has RONDEL_VERIFY=1.
-bool verifies();
-
 /// Runs all passes over an imported graph; plans are built from the result. If `verifies()`, the
 /// graph is verified after each pass. `after` is called after each pass.
 ir::Graph compile_graph(

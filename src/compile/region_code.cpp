@@ -461,7 +461,7 @@ bool each_branch_runs(const ir::Graph& g, ir::NodeId n, lowering::ShapeClass c,
 }  // namespace
 
 NativeSource native_source(const BuildContext& b, ir::NodeId n) {
-  if (b.compiler->execution() == Execution::interpreter) return {};
+  if (b.compiler->only_interprets()) return {};
   auto code = std::make_shared<RegionCodeCache>(b, n);
   return {[code](std::span<const Value> outer) { return code->get(outer); }, code->value_inputs()};
 }

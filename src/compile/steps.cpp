@@ -54,7 +54,7 @@ struct GroupCode {
   /// class, and inputs whose values must be part of the class.
   std::vector<lowering::ExtentList> lists;
   std::vector<std::size_t> type_values;
-  std::shared_ptr<TieredCompiler> compiler;
+  std::shared_ptr<ProgramCompiler> compiler;
 
   /// The output types: computed from the extents if the class has expressions for them, or else
   /// inferred for these inputs.

@@ -1,6 +1,6 @@
 #pragma once
 #include "codegen/compiler.h"
-#include "scalar/program.h"
+#include "compile/program_compiler.h"
 
 #include <memory>
 
@@ -50,14 +50,15 @@ class SharedCode {
 
 /// Makes programs executable: interpreted at first, compiled once that is worth it. All tiers give
 /// the same bits. Thread-safe.
-class TieredCompiler {
+class TieredCompiler : public ProgramCompiler {
  public:
   /// `checked`: check mode; all programs are made with checks.
   explicit TieredCompiler(Execution, bool checked = false);
   /// With code that others do not share: for tests.
   TieredCompiler(Execution, SharedCode&);
   Execution execution() const { return execution_; }
-  std::shared_ptr<const scalar::Executable> make(std::shared_ptr<const scalar::Program>);
+  bool only_interprets() const override { return execution_ == Execution::interpreter; }
+  std::shared_ptr<const scalar::Executable> make(std::shared_ptr<const scalar::Program>) override;
 
  private:
   std::shared_ptr<const scalar::Executable> make_unchecked(std::shared_ptr<const scalar::Program>);

@@ -7,11 +7,9 @@
 #include "base/profiles.h"
 #include "compile/check_mode.h"
 #include "compile/plan_builder.h"
-#include "compile/tiered_compiler.h"
 #include "ir/text.h"
 #include "session/carried.h"
 #include "session/from_graph.h"
-#include "session/front_ends.h"
 #include "session/options.h"
 #include "session/ports.h"
 #include "session/shared_constants.h"
@@ -24,39 +22,12 @@
 namespace rondel {
 namespace {
 
-using compile::Execution;
-
-Execution execution_of(const SessionOptions& o) {
-  return o.jit ? compile::execution_from_environment(Execution::tiered) : Execution::interpreter;
-}
-
-frontends::Imported read(const auto& model, const SessionOptions& o) {
-  const ProfileScope scope(o.profile.get(), ProfileEvent::Kind::load, "reading the model");
-  return session::read_model(model, o);
-}
-
 FirstUse& first_compilation() {
   static auto* one = new FirstUse;
   return *one;
 }
 /// Made when the library is loaded: a fork must not find it half made.
 [[maybe_unused]] const FirstUse& made_early = first_compilation();
-
-/// The same graph with a new symbol for each unknown extent of each input, for inputs whose extents
-/// differ although the model gives them the same name.
-ir::Graph without_shared_symbols(ir::Graph g) {
-  for (const ir::ValueId v : g.root().params) {
-    ir::Type& t = g.value(v).type;
-    if (!t.is_tensor() || !t.has_rank()) continue;
-    ir::Extents extents = t.extents();
-    for (std::size_t a = 0; a < extents.size(); ++a)
-      if (!extents[a].known())
-        extents[a] = ir::Extent::own(fmt::format("in{}.{}", ir::index(v), a));
-    t = ir::Type::tensor(t.dtype(), std::move(extents));
-  }
-  ir::infer_types(g);
-  return g;
-}
 
 Tensor copied(const runtime::Run& run, const Tensor& t) {
   const Tensor copy(t.dtype(), t.shape());
@@ -95,11 +66,9 @@ void own(const runtime::Run& run, Value& v) {
 }  // namespace
 
 struct Session::Impl {
-  Impl(ir::Graph g, ModelInfo i, const SessionOptions& o)
-      : Impl(std::move(g), std::move(i), o, session::resources_for(o)) {}
   Impl(ir::Graph g, ModelInfo i, const SessionOptions& o, const session::SharedResources& shared)
       : options(session::checked(o)), info(std::move(i)), graph(std::move(g)),
-        compiler(shared.compiler), memory(shared.memory) {
+        compiler(shared.compiler), compile_graph(shared.compile_graph), memory(shared.memory) {
     const auto& root = graph.root();
     for (std::size_t i = 0; i < root.params.size(); ++i) {
       if (graph.roles.contains(root.params[i])) continue;  // the seed, which is not fed by name
@@ -113,30 +82,19 @@ struct Session::Impl {
                                           ? graph.value(root.results[j]).type
                                           : graph.declared_outputs[j]));
     session::share_constants(graph);
-    plan = compile(graph, &compiled);
-  }
-  Impl(frontends::Imported imported, const SessionOptions& o)
-      : Impl(std::move(imported.graph), std::move(imported.info), o) {
-    for (auto& [name, keys] : imported.map_keys) set_map_keys(name, std::move(keys));
-    versions = session::versions_of(imported);
-    session::report_warnings(o, imported.findings);
+    plan = compile(session::Extents::as_named, &compiled);
   }
 
-  runtime::Plan compile(ir::Graph g, std::shared_ptr<const ir::Graph>* kept) const {
+  runtime::Plan compile(session::Extents extents, std::shared_ptr<const ir::Graph>* kept) const {
     const StandardArithmetic arithmetic;
     const ProfileScope scope(options.profile.get(), ProfileEvent::Kind::load, "passes and plan");
-    const bool interpreting = compiler->execution() == Execution::interpreter;
-    const bool optimise = options.graph_optimization_level > 0;
     compile::BuildContext b;
     ir::Graph made = first_compilation().run(
-        [&] { return compile::compile_graph(std::move(g), options); });
+        [&] { return compile_graph(graph, options, extents); });
     session::share_constants(made);
     b.graph = std::make_shared<const ir::Graph>(std::move(made));
     b.compiler = compiler;
-    b.lowering = {.fuse = optimise,
-                  .fast_kernels = !interpreting && !options.strict,
-                  .evaluate = compile::make_evaluator(),
-                  .verify = compile::verifies()};
+    b.lowering = session::lowering_options(options, compiler->only_interprets());
     b.rewriting = options;
     b.log = log;
     if (kept != nullptr) *kept = b.graph;
@@ -244,7 +202,7 @@ struct Session::Impl {
     const auto lock = lock_cancellably(relaxed_plan_mutex);
     if (!relaxed_plan)
       relaxed_plan = relaxed_plan_work.run([&] {
-        return std::make_unique<runtime::Plan>(compile(without_shared_symbols(graph), nullptr));
+        return std::make_unique<runtime::Plan>(compile(session::Extents::free, nullptr));
       });
     return *relaxed_plan;
   }
@@ -295,7 +253,8 @@ struct Session::Impl {
   ir::Graph graph;                       ///< as imported
   std::vector<std::string> input_names;  ///< of inputs that are fed by name
   std::shared_ptr<const ir::Graph> compiled;
-  std::shared_ptr<compile::TieredCompiler> compiler;
+  std::shared_ptr<compile::ProgramCompiler> compiler;
+  session::GraphCompiler compile_graph;
   std::shared_ptr<compile::ExecutionLog> log = std::make_shared<compile::ExecutionLog>();
   runtime::Memory memory;
   runtime::Plan plan;
@@ -305,17 +264,22 @@ struct Session::Impl {
   std::vector<PortInfo> inputs, outputs;
 };
 
-Session::Session(const std::filesystem::path& model, const SessionOptions& o)
-    : impl_(std::make_unique<Impl>(read(model, o), o)) {}
-Session::Session(std::span<const std::byte> model, const SessionOptions& o)
-    : impl_(std::make_unique<Impl>(read(model, o), o)) {}
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
-Session session::FromGraph::make(ir::Graph graph, ModelInfo info, const SessionOptions& o) {
-  return Session(std::make_unique<Session::Impl>(std::move(graph), std::move(info), o));
+lowering::LoweringOptions session::lowering_options(const SessionOptions& o, bool interpreting) {
+  return {.fuse = o.graph_optimization_level > 0,
+          .fast_kernels = !interpreting && !o.strict,
+          .evaluate = compile::make_evaluator(),
+          .verify = compile::verifies()};
+}
+
+void session::FromGraph::describe(Session& s, std::map<std::string, Tensor> map_keys,
+                                  const ModelVersions& versions) {
+  for (auto& [name, keys] : map_keys) s.impl_->set_map_keys(name, std::move(keys));
+  s.impl_->versions = versions;
 }
 
 const session::ModelVersions& session::FromGraph::versions(const Session& s) {
@@ -325,12 +289,6 @@ const session::ModelVersions& session::FromGraph::versions(const Session& s) {
 Session session::FromGraph::make(ir::Graph graph, ModelInfo info, const SessionOptions& o,
                                  const SharedResources& shared) {
   return Session(std::make_unique<Session::Impl>(std::move(graph), std::move(info), o, shared));
-}
-
-session::SharedResources session::resources_for(const SessionOptions& o) {
-  const bool checked = compile::check_mode_from_environment();
-  return {runtime::Memory(o.max_memory_bytes, checked),
-          std::make_shared<compile::TieredCompiler>(execution_of(o), checked)};
 }
 
 std::vector<Value> session::FromGraph::run(const Session& s, std::vector<Value> inputs,

@@ -69,7 +69,7 @@ def environment(tmp_path_factory):
     rondel.chmod(0o755)
     python = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(ROOT / "cli")]))
     path = os.pathsep.join([str(commands), os.environ.get("PATH", "")])
-    return {**os.environ, "PYTHONPATH": python, "PATH": path, "NO_COLOR": "1"}
+    return {**os.environ, "PYTHONPATH": python, "PATH": path, "NO_COLOR": "1", "RONDEL_EXAMPLES": str(ROOT / "examples")}
 
 
 def run_python(page, folder, environment):

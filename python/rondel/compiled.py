@@ -1,0 +1,160 @@
+"""Models compiled ahead of time: `rondel.compile_model` and `rondel.load_compiled`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NoReturn
+
+from . import _rondel, arrays
+from .errors import CallerError, Error, UnsupportedError
+from .models import Model, issue_warnings, kind_of, model_source
+from .onnxruntime_errors import name_loading_error
+from .options import SessionOptions, checked_options
+from .rewriting import as_options_ask
+from .session import Feeds, InferenceSession
+
+Shapes = Mapping[str, Sequence["int | str | None"]]
+"""The extents of inputs, by name: a number, or None, "?" or a name for any extent."""
+
+Progress = Callable[[str, int, int], None]
+"""Called with the part of the work ("shapes", "code", "linking"), how much of it is done, and how much there is."""
+
+
+class CompileReport:
+    """What `compile_model` wrote, and for what.
+
+    name: the prefix of the model's C functions. cpu, instruction_sets: LLVM's names of the processor, and of what the code may use.
+    programs: functions of native code. cases: combinations of shapes that were considered. not_compiled: (node, reason) for
+    each node that runs without native code, or in part. Sizes are in bytes; code_bytes counts objects before they are linked.
+    """
+
+    library: str
+    header: str
+    name: str
+    cpu: str
+    instruction_sets: list[str]
+    programs: int
+    cases: int
+    code_bytes: int
+    weight_bytes: int
+    library_bytes: int
+    not_compiled: list[tuple[str, str]]
+
+    def __init__(self, found: dict[str, Any]) -> None:
+        self.__dict__.update(found)
+
+    def __repr__(self) -> str:
+        return f"CompileReport(library={self.library!r}, cpu={self.cpu!r}, programs={self.programs}, not_compiled={self.not_compiled})"
+
+
+def compile_model(
+    model: Model,
+    path: str | os.PathLike[str],
+    *,
+    cpu: str = "native",
+    shapes: Shapes | Iterable[Shapes] | None = None,
+    samples: Iterable[Feeds] = (),
+    allow_steps: bool = False,
+    name: str = "",
+    header: str | os.PathLike[str] | None = None,
+    sess_options: SessionOptions | None = None,
+    progress: Progress | None = None,
+) -> CompileReport:
+    """Compiles a model to a shared object with its code, its weights and what runs them, and a C header beside it.
+
+    model: a path, bytes or onnx.ModelProto. path: the shared object to write ("model.so").
+    cpu: "native", the processor of this machine, or LLVM's name of one ("x86-64-v3").
+    shapes: the shapes to make code for, as a dict of input to extents, or a list of such dicts; extents are numbers, or None for any.
+    None: the shapes that the model declares. Other shapes run, too, but interpreted.
+    samples: feeds with which the model is run once, so that there is also code for sizes that these data decide.
+    allow_steps: nodes without native code run interpreted; otherwise they are an error.
+    name: the prefix of the C functions, made of the file's name if it is "". header: the C header; None: beside the library.
+
+    Both files are written whole or not at all. Needs the system's C compiler, which links the library. Raises CallerError for an
+    invalid model, shape, name or place, UnsupportedError for what cannot be compiled, which it names, and if there is no C compiler.
+    """
+    options = checked_options(sess_options, SessionOptions, "sess_options")
+    source, reading = as_options_ask(model_source(model), options)
+    how = _rondel.CompileOptions()
+    how.session = reading
+    how.cpu = _text(cpu, "cpu")
+    how.name = _text(name, "name")
+    how.allow_steps = bool(allow_steps)
+    how.shapes = [_shape_case(case) for case in _cases(shapes)]
+    how.samples = [_sample(feeds) for feeds in samples]
+    if header is not None:
+        how.header = os.fspath(header)
+    try:
+        fields, found = _rondel.compile_model(source, os.fspath(path), how, progress)
+    except Error as error:
+        name_loading_error(error, source)
+        raise
+    issue_warnings(found, stacklevel=3)
+    return CompileReport(fields)
+
+
+class CompiledModel(InferenceSession):
+    """A compiled model with the interface of a session, made by `rondel.load_compiled`. Many threads may run it at once.
+
+    Its results are the bits of a session of the model. It has no LLVM and compiles nothing: shapes for which it has no code are
+    interpreted. `how_it_ran(tiers=True)` tells how many trips were.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = os.path.abspath(os.fspath(path))
+        self._source = None
+        self._initialize(_rondel.CompiledModel(self._path), SessionOptions())
+
+    def ir_text(self, imported: bool = False) -> NoReturn:
+        """There is none: raises UnsupportedError."""
+        raise UnsupportedError("a compiled model does not tell its graph; a session of the model does")
+
+    def __reduce__(self):
+        return type(self), (self._path,)
+
+    def _title(self):
+        return f"CompiledModel({self._path!r})"
+
+
+def load_compiled(path: str | os.PathLike[str]) -> CompiledModel:
+    """Loads a model that `compile_model` wrote.
+
+    Raises CallerError for a file that cannot be read, is cut off or is no compiled model, UnsupportedError if another version of
+    Rondel wrote it or this processor lacks what it needs. The file is code: load no file of somebody whom you do not trust.
+    """
+    return CompiledModel(path)
+
+
+def _text(value: Any, what: str) -> str:
+    if not isinstance(value, str):
+        raise CallerError(f"{what} is a {kind_of(value)}; expected a str")
+    return value
+
+
+def _cases(shapes: Any) -> list[Any]:
+    if shapes is None:
+        return []
+    return [shapes] if isinstance(shapes, Mapping) else list(shapes)
+
+
+def _shape_case(case: Any) -> dict[str, list[int]]:
+    if not isinstance(case, Mapping):
+        raise CallerError(f"shapes holds a {kind_of(case)}; expected dicts of input names to extents")
+    return {_text(name, "the name of an input"): [_extent(name, e) for e in extents] for name, extents in case.items()}
+
+
+def _extent(name: str, extent: Any) -> int:
+    """-1 for an extent that is open."""
+    if extent is None or (isinstance(extent, str) and (extent == "?" or re.fullmatch(r"[A-Za-z_]\w*", extent))):
+        return -1
+    if isinstance(extent, bool) or not hasattr(extent, "__index__") or extent.__index__() < 0:
+        raise CallerError(f"an extent of input {name!r} is {extent!r}; expected a number from 0 on, or None for any extent")
+    return extent.__index__()
+
+
+def _sample(feeds: Any) -> dict[str, Any]:
+    if not isinstance(feeds, Mapping):
+        raise CallerError(f"samples holds a {kind_of(feeds)}; expected dicts of input names to arrays")
+    return {name: arrays.to_value(x, f"input {name!r}", "") for name, x in feeds.items()}

@@ -112,15 +112,15 @@ class DryRun {
     return it->second;
   }
 
-  /// A tensor of this type, of any contents; undefined if its rank is not known, or if it is not
-  /// a tensor.
+  /// A tensor of zeros of this type: what data decide is found as for these. Undefined if its rank
+  /// is not known, or if it is not a tensor.
   Value sample(const ir::Type& t) {
     if (!t.is_tensor() || !t.has_rank()) return Value();
     Shape shape;
     for (const ir::Extent& e : t.extents()) shape.push_back(sample(e));
     return sample(t.dtype(), std::move(shape));
   }
-  static Value sample(DType dtype, Shape shape) { return Tensor(dtype, std::move(shape)); }
+  static Value sample(DType dtype, Shape shape) { return Tensor::zeros(dtype, std::move(shape)); }
 
   void walk(Place at) {
     for (const auto& [slot, tensor] : at.plan.constants)

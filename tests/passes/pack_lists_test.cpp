@@ -218,8 +218,8 @@ TEST(PackLists, InBranches) {
   })g");
 }
 
-/// Lists outside of loops and `if`s, of the model's inputs, of tensors that differ in two extents or
-/// in rank, that get no tensor, and that differ in length and are changed at a position.
+/// Lists outside of loops and `if`s, of the model's inputs, of tensors that differ in two extents
+/// or in rank, that get no tensor, and that differ in length and are changed at a position.
 TEST(PackLists, OtherListsStay) {
   const auto grown = [](const std::string& items, const std::string& insert) {
     return R"g(graph "g" (%n: i64[], %x: f32[3], %v: f32[k], %u: f32[l,m], %w: f32[o,p], %l: seq<f32[3]>) {
@@ -242,13 +242,16 @@ TEST(PackLists, OtherListsStay) {
     yield %r
   })g");
   expect_untouched(pass, grown("%l", "%more = sequence_insert(%list, %x)"));
-  expect_untouched(pass, grown("%none", "%a = sequence_insert(%list, %u)\n"
-                                        "%more = sequence_insert(%a, %w)"));
-  expect_untouched(pass, grown("%none", "%a = sequence_insert(%list, %u)\n"
-                                        "%more = sequence_insert(%a, %x)"));
+  expect_untouched(pass, grown("%none",
+                               "%a = sequence_insert(%list, %u)\n"
+                               "%more = sequence_insert(%a, %w)"));
+  expect_untouched(pass, grown("%none",
+                               "%a = sequence_insert(%list, %u)\n"
+                               "%more = sequence_insert(%a, %x)"));
   expect_untouched(pass, grown("%none", "%more = sequence_erase(%list)"));
-  expect_untouched(pass, grown("%none", "%a = sequence_insert(%list, %x)\n"
-                                        "%more = sequence_insert(%a, %v, %i)"));
+  expect_untouched(pass, grown("%none",
+                               "%a = sequence_insert(%list, %x)\n"
+                               "%more = sequence_insert(%a, %v, %i)"));
 }
 
 }  // namespace

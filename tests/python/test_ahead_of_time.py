@@ -501,7 +501,7 @@ def test_a_c_program_calls_a_compiled_model(tmp_path, compiler):
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines() == [
         "a tensor(float) n",
-        "1 node 'r' (Loop), trip 2: the budget of 2 trips is used up; raise max_trips",
+        "1 node 'r' (Loop), trip 2: the budget of 2 trips is used up; raise the run's max_trips",
         "1.41421 3 10 after 8 trips",
     ]
 

@@ -63,7 +63,7 @@ class Case {
       Shape shape;
       for (const Extent& e : extents_[i])
         shape.push_back(e.value == any ? assigned[e.open] : e.value);
-      values.emplace_back(Tensor(inputs_[i].type.dtype(), std::move(shape)));
+      values.emplace_back(Tensor::zeros(inputs_[i].type.dtype(), std::move(shape)));
     }
     return values;
   }

@@ -18,11 +18,6 @@ FOLDER = Path(__file__).parents[1] / "exported"
 MODELS = {f"{p.parent.name}/{p.stem}": p for p in sorted(FOLDER.glob("*/*.onnx"))}
 NATIVELY = "natively, as a whole"
 
-#: Models whose loops do not all run natively yet, and a part of the reason that the session tells.
-NOT_NATIVE = {
-    "torchscript/nms-shrinking": "accepts its operands depends",  # a mask selects the boxes that are left
-}
-
 #: The least size, 0 elsewhere. torch.export's models are made for extents of at least 1 (ONNX Runtime ends the whole process at some
 #: scans of nothing), and neither ONNX Runtime nor onnx's reference runs what scans less than one element.
 #: ONNX Runtime refuses no rows in some models of scikit-learn; test_learned_models.py has such batches.
@@ -74,11 +69,7 @@ def test_an_exported_model(name, monkeypatch):
             for got, expected in zip(ours.run(None, feeds), want, strict=True):
                 agree(got, expected, only_sizes=name in EMPTY and size == 0)
         how |= ours.how_it_ran()
-    reasons = [text for text in how.values() if text != NATIVELY]
-    if name in NOT_NATIVE:
-        assert any(NOT_NATIVE[name] in text for text in reasons), f"{how}: if all run natively, take it off the list"
-    else:
-        assert not reasons
+    assert [text for text in how.values() if text != NATIVELY] == []
 
 
 def agree(got, want, only_sizes):

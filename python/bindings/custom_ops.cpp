@@ -9,6 +9,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cxxabi.h>
+#include <unistd.h>
+
 namespace nb = nanobind;
 
 namespace rondel::python {
@@ -54,6 +57,10 @@ template <class F> auto call_python(const F& f) {
   const WithGil gil;
   try {
     return f();
+  } catch (const abi::__forced_unwind&) {
+    // The interpreter is ending and takes this thread away while it is in the user's function: see
+    // `reacquire_gil`.
+    for (;;) ::pause();
   } catch (const nb::python_error& e) { throw PythonFailure(e); }
 }
 

@@ -86,6 +86,9 @@ def compile_model(
     how.samples = [_sample(feeds) for feeds in samples]
     if header is not None:
         how.header = os.fspath(header)
+    for written in (path, header):
+        if written is not None and isinstance(source, str) and _are_one_file(written, source):
+            raise CallerError(f"{os.fspath(written)} is the model itself; the library and its header need names of their own")
     try:
         fields, found = _rondel.compile_model(source, os.fspath(path), how, progress)
     except Error as error:
@@ -125,6 +128,10 @@ def load_compiled(path: str | os.PathLike[str]) -> CompiledModel:
     Rondel wrote it or this processor lacks what it needs. The file is code: load no file of somebody whom you do not trust.
     """
     return CompiledModel(path)
+
+
+def _are_one_file(a: str | os.PathLike[str], b: str) -> bool:
+    return os.path.exists(a) and os.path.exists(b) and os.path.samefile(a, b)
 
 
 def _text(value: Any, what: str) -> str:

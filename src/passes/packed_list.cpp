@@ -119,10 +119,13 @@ PackedList PackedListWriter::without(const PackedList& list, ValueId position) {
 }
 
 PackedList PackedListWriter::without_last(const PackedList& list) {
-  check(b_("greater", {length(list), b_.scalar(std::int64_t{0})}), out_of_range);
+  const ValueId count = length(list), zero = b_.scalar(std::int64_t{0});
+  check(b_("greater", {count, zero}), out_of_range);
   if (!form_.ragged) return {slice(list[0], one(0), one(-1), form_.axis)};
-  const ValueId bounds = slice(list[1], one(0), one(-1), 0);
-  return {slice(list[0], one(0), slice(bounds, one(-1), one(end), 0), form_.axis), bounds};
+  // Of an empty list, position 0: nothing that never runs is refused when the model is read.
+  const ValueId last = b_("max", {b_("sub", {count, b_.scalar(std::int64_t{1})}), zero});
+  const ValueId begin = as_one(b_("gather", {list[1], last}, {{"axis", 0}}));
+  return {slice(list[0], one(0), begin, form_.axis), slice(list[1], one(0), one(-1), 0)};
 }
 
 // What is read.

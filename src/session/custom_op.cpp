@@ -303,7 +303,7 @@ std::unique_ptr<ir::UserOp> with_kernel(const CustomOp& op, const std::string& n
   return made;
 }
 
-std::string name_of_gradient(const std::string& op) { return op + "Grad"; }
+std::string name_of_gradient(const std::string& op) { return op + ".gradient"; }
 
 const ir::UserOp& gradient_of(const CustomOp& op) {
   auto made = with_kernel(op, name_of_gradient(op.name), op.gradient);

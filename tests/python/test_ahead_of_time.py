@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import onnx
@@ -287,6 +288,48 @@ def test_without_a_c_compiler_one_line_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("CC", "/nothing/cc")
     with pytest.raises(rondel.UnsupportedError, match="CC is '/nothing/cc', which is no program"):
         rondel.compile_model(ROOT, tmp_path / "m.so")
+
+
+def one_op(op):
+    return model(f"g (float[n] x) => (float[n] y) {{ y = {op} (x) }}")
+
+
+def test_a_file_that_was_replaced_is_loaded_anew(tmp_path):
+    x = np.array([-1, 2], F32)
+    for op, want in (("Neg", [1, -2]), ("Abs", [1, 2]), ("Neg", [1, -2])):
+        loaded, _ = compiled(tmp_path, one_op(op))
+        assert loaded.run(None, {"x": x})[0].tolist() == want
+        again = rondel.load_compiled(tmp_path / "model.so")
+        assert again.run(None, {"x": x})[0].tolist() == want
+
+
+def test_what_is_no_file_and_the_model_itself_are_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(rondel.CallerError, match="pipe .*no file"):
+        rondel.compile_model(one_op("Neg"), tmp_path / "pipe")
+    onnx.save(one_op("Neg"), tmp_path / "model.onnx")
+    before = (tmp_path / "model.onnx").read_bytes()
+    for places in ({"path": tmp_path / "model.onnx"}, {"path": tmp_path / "model.so", "header": tmp_path / "model.onnx"}):
+        with pytest.raises(rondel.CallerError, match="model.onnx is the model itself"):
+            rondel.compile_model(tmp_path / "model.onnx", **places)
+    assert (tmp_path / "model.onnx").read_bytes() == before
+
+
+def test_threads_may_compile_to_one_path(tmp_path):
+    with ThreadPoolExecutor(3) as threads:
+        list(threads.map(lambda op: rondel.compile_model(one_op(op), tmp_path / "model.so"), ["Neg"] * 6))
+    assert rondel.load_compiled(tmp_path / "model.so").run(None, {"x": np.ones(1, F32)})[0].tolist() == [-1]
+
+
+def test_functions_of_this_process_are_refused_by_name(tmp_path):
+    rondel.register_op("my.ops", "Half", lambda x: x / 2)
+    try:
+        made = onnx.parser.parse_model('<ir_version: 10, opset_import: ["" : 21, "my.ops" : 1]> g (float[n] x) => (float[n] y) { y = my.ops.Half (x) }')
+        for allow_steps in (False, True):
+            with pytest.raises(rondel.UnsupportedError, match="my.ops.Half is a function of this process"):
+                rondel.compile_model(made, tmp_path / "model.so", allow_steps=allow_steps)
+    finally:
+        rondel.unregister_op("my.ops", "Half")
 
 
 def test_a_failed_link_leaves_what_was_there(tmp_path, monkeypatch):

@@ -426,7 +426,7 @@ def test_gradients():
     written = rondel.grad(model(text), wrt=["x"])
     made = rondel.InferenceSession(written)
     np.testing.assert_allclose(made.run(["grad_x"], {"x": X})[0], 2 * 5 * X**3 * 15 * X**2, rtol=1e-5)
-    assert made.custom_ops == [("my.ops", "Power"), ("my.ops", "PowerGrad")]
+    assert made.custom_ops == [("my.ops", "Power"), ("my.ops", "Power.gradient")]
 
 
 def test_gradients_through_loops():
@@ -449,7 +449,7 @@ def test_a_missing_gradient_says_what_to_do():
 def test_wrong_adjoints_are_refused():
     rondel.register_op("my.ops", "Op", lambda x: 2 * x, types=lambda x: x, gradient=lambda x, y, dy: dy[0][:2])
     made = rondel.InferenceSession(rondel.grad(model("agraph (float[3] x) => (float y) { t = my.ops.Op (x) y = ReduceSum <keepdims = 0> (t) }"), wrt=["x"]))
-    with pytest.raises(rondel.CallerError, match=r"\(OpGrad\).*output 0 is f32\[2\]; expected f32\[3\]"):
+    with pytest.raises(rondel.CallerError, match=r"\(Op.gradient\).*output 0 is f32\[2\]; expected f32\[3\]"):
         made.run(None, {"x": X})
 
 
@@ -536,3 +536,32 @@ def test_the_command_line_loads_ops(command):
     assert code == 1 and "--ops broken.py: it raised ZeroDivisionError: division by zero" in err
     code, _, err = command("check", "triple.onnx", "--custom", "no_such_module")
     assert code == 2 and "no such module" in err
+
+
+def test_a_gradient_takes_no_name_from_the_user():
+    rondel.register_op("my.ops", "ZGrad", lambda x: x + 1)
+    rondel.register_op("my.ops", "Z", lambda x: x, gradient=lambda inputs, outputs, adjoints: adjoints)
+    rondel.unregister_op("my.ops", "Z")
+    got = session("agraph (float[n] x) => (float[n] y) { y = my.ops.ZGrad (x) }").run(None, {"x": X})[0]
+    assert got.tolist() == [2, 3, 4]
+
+
+def test_a_process_may_end_while_a_daemon_thread_is_in_an_op(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("""
+import threading, time
+import numpy as np, onnx.parser, rondel
+began = threading.Event()
+def slow(x):
+    began.set()
+    time.sleep(1)
+    return x
+rondel.register_op("my.ops", "Slow", slow)
+model = onnx.parser.parse_model('<ir_version: 10, opset_import: ["" : 21, "my.ops" : 1]> g (float[n] x) => (float[n] y) { y = my.ops.Slow (x) }')
+session = rondel.InferenceSession(model)
+threading.Thread(target=session.run, args=(None, {"x": np.ones(1, np.float32)}), daemon=True).start()
+began.wait()
+print("done")
+""")
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr

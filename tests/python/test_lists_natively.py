@@ -4,7 +4,7 @@ import machine
 import numpy as np
 import pytest
 import rondel
-from models import in_all_ways, model
+from models import WAYS, agree, f32, in_all_ways, model, run_as, scalar, session
 
 X = np.arange(3, dtype=np.float32) - 1
 
@@ -94,3 +94,22 @@ def check(made, sessions, feeds):
             for a, b in zip(got, expected, strict=True) if isinstance(got, list) else [(got, expected)]:
                 assert a.shape == b.shape and a.dtype == b.dtype, way
                 np.testing.assert_allclose(a, b, rtol=1e-5, err_msg=str(way))
+
+ERASED = {
+    "nothing is erased from a list that is empty, in a branch that never runs": ("""main (int64 n, float[M] x, int64 k)=>(seq(float[]) last) <int64[1] z={0},int64 five={5}> { q0=SequenceEmpty() last=Loop(n,"",q0)<body=b(int64 i,bool g,seq(float[A]) q)=>(bool g2,seq(float[A]) w){g2=Identity(g) i1=Unsqueeze(i,z) s=Slice(x,z,i1) c=Less(five,k) w=If(c)<then_branch=t()=>(seq(float[A]) u){u=SequenceErase(q0)},else_branch=e()=>(seq(float[A]) y){y=SequenceInsert(q,s)}>}> }""", {"n":scalar(1),"x":f32(1, 2),"k":scalar(1)}),
+    "the last one of a ragged list is erased, now and then": ("""main (int64 n, float[M] x, int64 k)=>(seq(float[]) last, int64 m) <int64[1] z={0},int64 two={2}, int64 zero={0}> { q0=SequenceEmpty() last=Loop(n,"",q0)<body=b(int64 i,bool g,seq(float[A]) q)=>(bool g2,seq(float[A]) w){g2=Identity(g) i1=Unsqueeze(i,z) s=Slice(x,z,i1) l=SequenceLength(q) c=Less(two,l) w=If(c)<then_branch=t()=>(seq(float[A]) u){u=SequenceErase(q)},else_branch=e()=>(seq(float[A]) y){y=SequenceInsert(q,s)}>}> m=SequenceLength(last) }""", {"n":scalar(9),"x":f32(*range(12)),"k":scalar(1)}),
+    "the last one of a ragged list is erased": ("""main (int64 n, float[M] x, float[K] x2)=>(seq(float[]) last) { q0=SequenceConstruct(x,x2,x) last=Loop(n,"",q0)<body=b(int64 i,bool g,seq(float[A]) q)=>(bool g2,seq(float[A]) w){g2=Identity(g) w=SequenceErase(q)}> }""", {"n":scalar(2),"x":f32(0, 1, 2),"x2":f32(0, 1)}),
+}
+
+
+@pytest.mark.parametrize("name", ERASED)
+def test_the_last_one_of_unlike_tensors_is_erased(name, monkeypatch):
+    text, feeds = ERASED[name]
+    made = model(text)
+    want = machine.run_model(made, feeds)
+    for way in WAYS:
+        run_as(monkeypatch, way)
+        running = session(made)
+        for _ in range(2):
+            agree(running.run(None, feeds), want)
+        assert way == "0" or set(running.how_it_ran().values()) == {"natively, as a whole"}

@@ -4,6 +4,7 @@
 #include "codegen/ahead.h"
 #include "compile/dry_run.h"
 #include "compile/plan_builder.h"
+#include "ir/user_op.h"
 #include "session/ahead/c_header.h"
 #include "session/ahead/linker.h"
 #include "session/ahead/shape_cases.h"
@@ -16,6 +17,7 @@
 #include <rondel/ahead_of_time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -36,7 +38,7 @@ using compile::NotCompiled;
 class NewFile {
  public:
   explicit NewFile(fs::path to)
-      : to_(std::move(to)), aside_(to_.string() + fmt::format(".new.{}", ::getpid())) {
+      : to_(std::move(to)), aside_(to_.string() + fmt::format(".new.{}.{}", ::getpid(), next_++)) {
     std::error_code error;
     const fs::path folder = to_.has_parent_path() ? to_.parent_path() : fs::path(".");
     require(fs::is_directory(folder, error), "{} cannot be written: there is no folder {}",
@@ -45,6 +47,8 @@ class NewFile {
             "{} cannot be written: nothing may be written in {}", to_.string(), folder.string());
     require(!fs::is_directory(to_, error), "{} is a folder; expected the name of a file",
             to_.string());
+    require(!fs::exists(to_, error) || fs::is_regular_file(to_, error),
+            "{} is there, and is no file that could be replaced", to_.string());
   }
   ~NewFile() {
     std::error_code ignored;
@@ -61,6 +65,7 @@ class NewFile {
   }
 
  private:
+  static inline std::atomic<int> next_{0};  ///< threads may write to one path at once
   fs::path to_, aside_;
 };
 
@@ -138,6 +143,18 @@ class Recorded {
   runtime::Plan plan_;
 };
 
+/// Functions that were registered in this process are in no library.
+void refuse_functions(const ir::Graph& g) {
+  for (std::size_t n = 0; n < g.node_count(); ++n) {
+    const ir::Node& node = g.node(static_cast<ir::NodeId>(n));
+    if (node.region == ir::RegionId::none || ir::user_op(*node.op) == nullptr) continue;
+    unsupported(
+        "{}: {} is a function of this process, which no compiled model has; an op whose body is an "
+        "ONNX function can be compiled",
+        ir::where(g, static_cast<ir::NodeId>(n)), ir::user_op(*node.op)->full_name);
+  }
+}
+
 class Compilation {
  public:
   Compilation(const fs::path& library, const CompileOptions& o)
@@ -160,6 +177,7 @@ class Compilation {
             "output '{}' is a list of maps; inputs and outputs of a "
             "compiled model are tensors",
             imported.map_keys.empty() ? "" : imported.map_keys.begin()->first);
+    refuse_functions(imported.graph);
     model_.info = imported.info;
     store_graphs(imported.graph);
     find_programs(imported.graph);
@@ -311,8 +329,8 @@ class Compilation {
     linked_.weight_bytes = report_.weight_bytes;
     linker_.link(linked_, library_.aside());
     write_header();
-    header_.publish();
     library_.publish();
+    header_.publish();
     report_.library = library_.path();
     report_.header = header_.path();
     report_.name = name_;

@@ -4,21 +4,44 @@
 
 #include <rondel/ahead_of_time.h>
 
-#include <algorithm>
 #include <dlfcn.h>
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 namespace rondel {
 namespace {
 
 using ahead::CompiledModelApi;
 
+/// A path of the file that `dlopen` has not seen for another file: of a name that it knows, it
+/// gives what it loaded before, also if the file was replaced since. Absolute: another path could
+/// be looked up on the library path.
+std::string path_of_this_file(const std::filesystem::path& library) {
+  static std::mutex mutex;
+  static std::map<std::string, std::vector<std::pair<dev_t, ino_t>>> loaded;
+  struct stat file {};
+  require(::stat(library.c_str(), &file) == 0, "{} cannot be read", library.string());
+  const std::lock_guard lock(mutex);
+  auto& files = loaded[library.string()];
+  const std::pair id{file.st_dev, file.st_ino};
+  auto at = std::ranges::find(files, id);
+  if (at == files.end()) at = files.insert(at, id);
+  std::string path = library.parent_path().string() + "/";
+  for (auto k = files.begin(); k != at; ++k) path += "./";
+  return path + library.filename().string();
+}
+
 const CompiledModelApi& api_of(const std::filesystem::path& library) {
   ahead::check_compiled_file(library);
-  // An absolute path: another one could be looked up on the library path. Never unloaded: threads
-  // of the library may run until the process ends.
-  const std::string path = std::filesystem::absolute(library).string();
+  // Never unloaded: threads of the library may run until the process ends.
+  const std::string path = path_of_this_file(std::filesystem::absolute(library));
   void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* why = ::dlerror();

@@ -1,5 +1,6 @@
 // Extents that trips and data choose: parts of tensors whose bounds the program finds when it runs.
 #include "compile/plan_builder.h"
+#include "compile/tiered_compiler.h"
 #include "ir/text.h"
 
 #include <gmock/gmock.h>

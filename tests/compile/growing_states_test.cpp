@@ -1,5 +1,6 @@
 // States that a loop grows by concat lie in a block with room; older values never change.
 #include "compile/plan_builder.h"
+#include "compile/tiered_compiler.h"
 #include "ir/text.h"
 
 #include <gmock/gmock.h>

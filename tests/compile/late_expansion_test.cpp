@@ -1,6 +1,7 @@
 // Composite ops whose inputs' ranks the model does not tell.
 #include "base/error.h"
 #include "compile/plan_builder.h"
+#include "compile/tiered_compiler.h"
 #include "ir/text.h"
 
 #include <gmock/gmock.h>

@@ -2,6 +2,7 @@
 // ends.
 #include "base/error.h"
 #include "compile/plan_builder.h"
+#include "compile/tiered_compiler.h"
 #include "ir/text.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
 #include "compile/plan_builder.h"
+#include "compile/tiered_compiler.h"
 #include "ir/builder.h"
 
 #include <gtest/gtest.h>

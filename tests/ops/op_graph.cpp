@@ -3,6 +3,7 @@
 #include "base/float_formats.h"
 #include "base/text.h"
 #include "compile/plan_builder.h"
+#include "compile/tiered_compiler.h"
 #include "ops/compose.h"
 #include "passes/pipeline.h"
 

@@ -136,40 +136,42 @@ TEST(PackLists, TensorsOfUnlikeLengths) {
         %#21 = constant value=i64[] {0}
         %#22 = greater(%#20, %#21)
         assertion(%#22) message="the position is out of range for the sequence"
-        %#23 = constant value=i64[1] {-1}
-        %#24 = constant value=i64[1] {0}
-        %#25 = constant value=i64[1] {0}
-        %#26 = slice(%#8, %#24, %#23, %#25)
-        %#27 = constant value=i64[1] {9223372036854775807}
-        %#28 = constant value=i64[1] {-1}
+        %#23 = constant value=i64[] {1}
+        %#24 = sub(%#20, %#23)
+        %#25 = max(%#24, %#21)
+        %#26 = gather(%#8, %#25)
+        %#27 = constant value=i64[1] {0}
+        %#28 = unsqueeze(%#26, %#27)
         %#29 = constant value=i64[1] {0}
-        %#30 = slice(%#26, %#28, %#27, %#29)
-        %#31 = constant value=i64[1] {0}
+        %#30 = constant value=i64[1] {0}
+        %less = slice(%more, %#29, %#28, %#30)
+        %#31 = constant value=i64[1] {-1}
         %#32 = constant value=i64[1] {0}
-        %less = slice(%more, %#31, %#30, %#32)
+        %#33 = constant value=i64[1] {0}
+        %#34 = slice(%#8, %#32, %#31, %#33)
         %both = concat(%less, %y) axis=0
-        %#33 = shape(%both) end=1
-        %#34 = concat(%#26, %#33) axis=0
-        yield go=%go states=(%both, %#34) items=(%sum)
+        %#35 = shape(%both) end=1
+        %#36 = concat(%#34, %#35) axis=0
+        yield go=%go states=(%both, %#36) items=(%sum)
       }
     }
     %last = constant value=i64[] {-1}
-    %#35 = constant value=i64[1] {9223372036854775807}
-    %#36 = constant value=i64[1] {1}
-    %#37 = constant value=i64[1] {0}
-    %#38 = slice(%#4, %#36, %#35, %#37)
-    %#39 = gather(%#38, %last)
-    %#40 = constant value=i64[1] {0}
-    %#41 = unsqueeze(%#39, %#40)
-    %#42 = constant value=i64[1] {-1}
-    %#43 = constant value=i64[1] {0}
-    %#44 = constant value=i64[1] {0}
-    %#45 = slice(%#4, %#43, %#42, %#44)
-    %#46 = gather(%#45, %last)
-    %#47 = constant value=i64[1] {0}
-    %#48 = unsqueeze(%#46, %#47)
+    %#37 = constant value=i64[1] {9223372036854775807}
+    %#38 = constant value=i64[1] {1}
+    %#39 = constant value=i64[1] {0}
+    %#40 = slice(%#4, %#38, %#37, %#39)
+    %#41 = gather(%#40, %last)
+    %#42 = constant value=i64[1] {0}
+    %#43 = unsqueeze(%#41, %#42)
+    %#44 = constant value=i64[1] {-1}
+    %#45 = constant value=i64[1] {0}
+    %#46 = constant value=i64[1] {0}
+    %#47 = slice(%#4, %#45, %#44, %#46)
+    %#48 = gather(%#47, %last)
     %#49 = constant value=i64[1] {0}
-    %r = slice(%#3, %#48, %#41, %#49)
+    %#50 = unsqueeze(%#48, %#49)
+    %#51 = constant value=i64[1] {0}
+    %r = slice(%#3, %#50, %#43, %#51)
     yield %r, %sums
   })g");
 }

@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "compile/plan_builder.h"
+#include "compile/tiered_compiler.h"
 #include "ir/builder.h"
 #include "passes/pipeline.h"
 

@@ -2,6 +2,7 @@
 #include "ir/loop_editor.h"
 
 #include "compile/plan_builder.h"
+#include "compile/tiered_compiler.h"
 #include "ir/builder.h"
 #include "ir/text.h"
 

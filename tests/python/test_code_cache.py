@@ -80,10 +80,14 @@ def test_what_one_process_compiled_the_next_one_runs_from_the_beginning(tmp_path
     first = process(tmp_path / "c", f"counted({TRIPS})")
     assert len(entries(tmp_path / "c")) == 1
     written = entries(tmp_path / "c")[0].stat().st_ino
-    second = process(tmp_path / "c", f"counted({TRIPS})")
-    assert second["result"] == first["result"]
-    # Chunks of trips grow; one of some tenths of a millisecond waits for the code.
-    assert interpreted_trips(second["how"][0]) < 500
+    # Chunks of trips grow; one of some tenths of a millisecond waits for the code, or longer where
+    # other processes have the machine: one of a few must get the code in time.
+    interpreted = []
+    while min(interpreted, default=TRIPS) >= 500 and len(interpreted) < 8:
+        second = process(tmp_path / "c", f"counted({TRIPS})")
+        assert second["result"] == first["result"]
+        interpreted.append(interpreted_trips(second["how"][0]))
+    assert min(interpreted) < 500, interpreted
     assert entries(tmp_path / "c")[0].stat().st_ino == written, "it was compiled again"
 
 

@@ -18,6 +18,7 @@ std::string in_words(const std::string& how, const runtime::LastRun& run, bool t
 
 void ExecutionLog::set(const std::string& node, std::string how,
                        std::shared_ptr<runtime::LastRun> last_run) {
+  if (how.starts_with("step by step")) stepped_ = true;
   const std::lock_guard lock(mutex_);
   entries_[node] = {std::move(how), std::move(last_run)};
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,12 +19,15 @@ class ExecutionLog {
   void set(const std::string& node, std::string how, std::shared_ptr<runtime::LastRun> last_run);
   /// `tiers`: also how many trips of the latest run were interpreted before.
   std::map<std::string, std::string> all(bool tiers = false) const;
+  /// Whether a node has run step by step.
+  bool stepped() const { return stepped_; }
 
  private:
   struct Entry {
     std::string how;
     std::shared_ptr<runtime::LastRun> last_run;
   };
+  std::atomic<bool> stepped_{false};
   mutable std::mutex mutex_;
   std::map<std::string, Entry> entries_;
 };

@@ -11,6 +11,8 @@ class ProgramCompiler {
   virtual ~ProgramCompiler() = default;
   /// Whether programs never have native code, so that whole loops need not be lowered.
   virtual bool only_interprets() const = 0;
+  /// Whether programs are compiled before they run first, at any cost.
+  virtual bool compiles_at_once() const { return false; }
   virtual std::shared_ptr<const scalar::Executable> make(
       std::shared_ptr<const scalar::Program>) = 0;
 };

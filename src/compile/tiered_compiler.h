@@ -58,6 +58,9 @@ class TieredCompiler : public ProgramCompiler {
   TieredCompiler(Execution, SharedCode&);
   Execution execution() const { return execution_; }
   bool only_interprets() const override { return execution_ == Execution::interpreter; }
+  bool compiles_at_once() const override {
+    return execution_ == Execution::compiled || execution_ == Execution::quick;
+  }
   std::shared_ptr<const scalar::Executable> make(std::shared_ptr<const scalar::Program>) override;
 
  private:

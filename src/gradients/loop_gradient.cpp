@@ -11,6 +11,7 @@
 #include "passes/loop_body.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace rondel::gradients {
 namespace {
@@ -138,12 +139,27 @@ class LoopGradient {
       else if (type(v).is_tensor()) keep_in_list(v);
       else keep_tensors_in_list(v);
     }
-    for (const NodeId n : nodes_)
+    std::unordered_set<ValueId> same;
+    for (const NodeId n : nodes_) {
+      if (is_same_in_each_trip(n, same)) {
+        same.insert(g_.node(n).outputs.begin(), g_.node(n).outputs.end());
+        continue;
+      }
       for (const ValueId v : g_.node(n).outputs)
         if (v != ValueId::none && passes::is_costly(g_.node(n)) && passes::keeps_shape(types_, v)) {
           keep_in_stack(v);
           ++computed_;
         }
+    }
+  }
+  /// Whether a node makes the same in each trip: a constant, or what only constants, values from
+  /// outside and `same` values decide. The reverse loop computes such results once.
+  bool is_same_in_each_trip(NodeId n, const std::unordered_set<ValueId>& same) const {
+    const ir::Node& node = g_.node(n);
+    return node.regions.empty() && !node.op->random &&
+           std::ranges::all_of(node.inputs, [&](ValueId x) {
+             return x == ValueId::none || g_.value(x).region != parts().body || same.contains(x);
+           });
   }
   void keep_in_stack(ValueId v) {
     stacked_.push_back(v);

@@ -17,7 +17,20 @@ Repeats repeats(const ir::Extent& from, const ir::Extent& to) {
   return from.value == 1 ? Repeats::always : Repeats::never;
 }
 
-/// `summed_to` if the types do not tell which axes were repeated: they are found at run time.
+/// The sum along an axis if the extent of `x` along its axis `own` is 1, which the types do not tell:
+/// if not, nothing was repeated.
+ValueId summed_if_one(ir::Builder& b, ValueId adjoint, std::int64_t axis, ValueId x,
+                      std::int64_t own) {
+  const ValueId is_one = b("equal", {extent_of(b, x, own), b.integers({1})});
+  return b.if_(
+      is_one,
+      [&](ir::Builder& then) {
+        return std::vector{reduce_kept(then, "reduce_sum", adjoint, {axis})};
+      },
+      [&](ir::Builder&) { return std::vector{adjoint}; })[0];
+}
+
+/// `summed_to` if a rank is not known: which axes were repeated is found at run time.
 ValueId summed_where_repeated(ir::Builder& b, ValueId adjoint, ValueId x) {
   const ValueId from = b("shape", {x}), to = b("shape", {adjoint});
   const ValueId added = b("sub", {b("shape", {to}), b("shape", {from})});
@@ -100,16 +113,18 @@ std::vector<ValueId> shared_among_ties(ir::Builder& b, const ir::Node& node,
 ValueId summed_to(ir::Builder& b, ValueId adjoint, ValueId x) {
   const ir::Type from = b.graph().value(x).type, to = b.graph().value(adjoint).type;
   if (!from.has_rank() || !to.has_rank()) return summed_where_repeated(b, adjoint, x);
-  ir::Ints repeated, added;
+  const std::int64_t more = to.rank() - from.rank();
+  ir::Ints repeated, added, perhaps;
   for (std::int64_t axis = 0; axis < to.rank(); ++axis) {
-    const std::int64_t own = axis - (to.rank() - from.rank());
+    const std::int64_t own = axis - more;
     const Repeats how = own < 0 ? Repeats::always : repeats(from.extent(own), to.extent(axis));
-    if (how == Repeats::unknown) return summed_where_repeated(b, adjoint, x);
+    if (how == Repeats::unknown) perhaps.push_back(axis);
     if (how == Repeats::always) repeated.push_back(axis);
     if (own < 0) added.push_back(axis);
   }
-  if (repeated.empty()) return adjoint;
-  const ValueId sum = reduce_kept(b, "reduce_sum", adjoint, repeated);
+  ValueId sum = adjoint;
+  if (!repeated.empty()) sum = reduce_kept(b, "reduce_sum", sum, repeated);
+  for (const std::int64_t axis : perhaps) sum = summed_if_one(b, sum, axis, x, axis - more);
   return added.empty() ? sum : b("squeeze", {sum, b.integers(added)});
 }
 

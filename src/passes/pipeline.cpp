@@ -64,8 +64,6 @@ const Pass optimizations[] = {
      [](ir::Graph& g, const PassOptions& o) { return unswitch_loops(g, o.remarks); }},
     {"remove_dead_states", "states that only make their own next values are left out",
      [](ir::Graph& g, const PassOptions& o) { return remove_dead_states(g, o.remarks); }},
-    {"pack_lists", "lists that loops carry, make or read are tensors that grow",
-     [](ir::Graph& g, const PassOptions& o) { return pack_lists(g, o.remarks); }},
     {"predictive_commoning", "values that the trip before has computed become states",
      [](ir::Graph& g, const PassOptions& o) { return predictive_commoning(g, o.remarks); }},
     {"fuse_multiply_add", "a*b+c becomes one fma",
@@ -83,6 +81,23 @@ const Pass optimizations[] = {
     {"remove_dead", "unread nodes are removed",
      [](ir::Graph& g, const PassOptions&) { return remove_dead(g); }},
 };
+
+const Pass pack = {"pack_lists", "lists that loops carry, make or read are tensors that grow",
+                   [](ir::Graph& g, const PassOptions& o) { return pack_lists(g, o.remarks); }};
+
+/// The passes that have these names.
+template <std::size_t n> std::array<Pass, n> named(const std::string_view (&names)[n]) {
+  std::array<Pass, n> found;
+  for (std::size_t k = 0; k < n; ++k) {
+    for (const Pass& p : canonical)
+      if (p.name == names[k]) found[k] = p;
+    for (const Pass& p : optimizations)
+      if (p.name == names[k]) found[k] = p;
+    if (pack.name == names[k]) found[k] = pack;
+    invariant(found[k].run != nullptr, "there is no pass {}", names[k]);
+  }
+  return found;
+}
 
 /// `listens`: whether to collect the pass's remarks.
 PassRun timed(const Pipeline& p, const Pass& pass, int round, ir::Graph& g, PassOptions options,
@@ -109,8 +124,25 @@ const Pipeline& optimize() {
   return p;
 }
 
+const Pipeline& pack_storage() {
+  static const auto passes = named({"pack_lists", "narrow_elements", "narrow_branches",
+                                    "remove_dead_states", "hoist_invariants", "remove_dead"});
+  static const Pipeline p{"pack_storage", "what is kept in memory that grows", passes};
+  return p;
+}
+
+const Pipeline& specialize() {
+  static const auto passes = named({"fold_constants", "forward_identities", "simplify_states",
+                                    "count_trips", "simplify_scans", "narrow_elements",
+                                    "narrow_branches", "lists_to_tensors", "grow_lists",
+                                    "unswitch_loops", "remove_dead_states", "pack_lists",
+                                    "hoist_invariants", "remove_dead"});
+  static const Pipeline p{"specialize", "what is known for certain shapes of the inputs", passes};
+  return p;
+}
+
 std::span<const Pipeline* const> pipelines() {
-  static const std::array all{&canonicalize(), &optimize()};
+  static const std::array all{&canonicalize(), &optimize(), &pack_storage()};
   return all;
 }
 

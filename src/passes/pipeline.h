@@ -36,7 +36,13 @@ struct Pipeline {
 const Pipeline& canonicalize();
 /// Passes that only make a graph faster.
 const Pipeline& optimize();
-/// All pipelines that a graph goes through before its plan is built, in order.
+/// Passes that decide how lists lie in memory. They come last, because the shapes of the lists' items
+/// decide it: with `specialize`, a graph for certain shapes comes to other forms.
+const Pipeline& pack_storage();
+/// Passes in place of `pack_storage` for a graph of which more types are known than when it was
+/// optimized. They change no bit of a result: what rounds is computed by the same nodes.
+const Pipeline& specialize();
+/// All pipelines that an imported graph goes through before its plan is built, in order.
 std::span<const Pipeline* const> pipelines();
 
 /// One run of one pass.

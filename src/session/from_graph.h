@@ -22,15 +22,22 @@ enum class Extents { as_named, free };
 using GraphCompiler =
     std::function<ir::Graph(const ir::Graph& imported, const SessionOptions&, Extents)>;
 
+/// Makes the graph that runs for inputs of certain shapes.
+using GraphSpecializer = std::function<ir::Graph(
+    const ir::Graph& imported, const SessionOptions&, std::span<const ir::Type> inputs)>;
+
 /// Resources that several sessions may share: the memory budget, the pool of blocks, the code of
 /// equal programs, and the passes.
 struct SharedResources {
   runtime::Memory memory;
   std::shared_ptr<compile::ProgramCompiler> compiler;
   GraphCompiler compile_graph;
+  GraphSpecializer specialize_graph = nullptr;  ///< null: one graph runs for all shapes
 };
 /// The passes over an imported graph.
 ir::Graph graph_that_runs(const ir::Graph& imported, const SessionOptions&, Extents);
+ir::Graph graph_for_shapes(const ir::Graph& imported, const SessionOptions&,
+                           std::span<const ir::Type> inputs);
 /// How graphs are lowered with these options.
 lowering::LoweringOptions lowering_options(const SessionOptions&, bool interpreting);
 /// New resources for these options.

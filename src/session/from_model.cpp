@@ -60,10 +60,16 @@ ir::Graph session::graph_that_runs(const ir::Graph& imported, const SessionOptio
       extents == Extents::free ? without_shared_symbols(imported) : imported, o);
 }
 
+ir::Graph session::graph_for_shapes(const ir::Graph& imported, const SessionOptions& o,
+                                    std::span<const ir::Type> inputs) {
+  return compile::compile_graph_for(imported, inputs, o);
+}
+
 session::SharedResources session::resources_for(const SessionOptions& o) {
   const bool checked = compile::check_mode_from_environment();
   return {runtime::Memory(o.max_memory_bytes, checked),
-          std::make_shared<compile::TieredCompiler>(execution_of(o), checked), graph_that_runs};
+          std::make_shared<compile::TieredCompiler>(execution_of(o), checked), graph_that_runs,
+          o.graph_optimization_level > 0 ? graph_for_shapes : session::GraphSpecializer()};
 }
 
 }  // namespace rondel

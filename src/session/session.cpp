@@ -11,6 +11,7 @@
 #include "session/carried.h"
 #include "session/from_graph.h"
 #include "session/options.h"
+#include "session/plans.h"
 #include "session/ports.h"
 #include "session/shared_constants.h"
 #include "session/watchdog.h"
@@ -21,13 +22,6 @@
 
 namespace rondel {
 namespace {
-
-FirstUse& first_compilation() {
-  static auto* one = new FirstUse;
-  return *one;
-}
-/// Made when the library is loaded: a fork must not find it half made.
-[[maybe_unused]] const FirstUse& made_early = first_compilation();
 
 Tensor copied(const runtime::Run& run, const Tensor& t) {
   const Tensor copy(t.dtype(), t.shape());
@@ -68,7 +62,7 @@ void own(const runtime::Run& run, Value& v) {
 struct Session::Impl {
   Impl(ir::Graph g, ModelInfo i, const SessionOptions& o, const session::SharedResources& shared)
       : options(session::checked(o)), info(std::move(i)), graph(std::move(g)),
-        compiler(shared.compiler), compile_graph(shared.compile_graph), memory(shared.memory) {
+        memory(shared.memory) {
     const auto& root = graph.root();
     for (std::size_t i = 0; i < root.params.size(); ++i) {
       if (graph.roles.contains(root.params[i])) continue;  // the seed, which is not fed by name
@@ -82,23 +76,7 @@ struct Session::Impl {
                                           ? graph.value(root.results[j]).type
                                           : graph.declared_outputs[j]));
     session::share_constants(graph);
-    plan = compile(session::Extents::as_named, &compiled);
-  }
-
-  runtime::Plan compile(session::Extents extents, std::shared_ptr<const ir::Graph>* kept) const {
-    const StandardArithmetic arithmetic;
-    const ProfileScope scope(options.profile.get(), ProfileEvent::Kind::load, "passes and plan");
-    compile::BuildContext b;
-    ir::Graph made = first_compilation().run(
-        [&] { return compile_graph(graph, options, extents); });
-    session::share_constants(made);
-    b.graph = std::make_shared<const ir::Graph>(std::move(made));
-    b.compiler = compiler;
-    b.lowering = session::lowering_options(options, compiler->only_interprets());
-    b.rewriting = options;
-    b.log = log;
-    if (kept != nullptr) *kept = b.graph;
-    return compile::build_plan(b, ir::RegionId::root);
+    plans = std::make_unique<session::Plans>(graph, options, shared);
   }
 
   /// The values of the inputs in order, checked. `carried`: values of the inputs that are not fed.
@@ -181,32 +159,6 @@ struct Session::Impl {
     return wanted;
   }
 
-  /// Whether extents that have the same symbol in the model are equal for these inputs.
-  bool symbols_agree(std::span<const Value> values) const {
-    std::map<ir::Symbol, std::int64_t> seen;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const ir::Type& t = graph.value(graph.root().params[i]).type;
-      if (!values[i].is_tensor() || !t.is_tensor() || !t.has_rank()) continue;
-      for (std::int64_t a = 0; a < t.rank(); ++a) {
-        const std::int64_t extent = values[i].tensor().shape()[static_cast<std::size_t>(a)];
-        if (t.extent(a).symbolic() &&
-            seen.try_emplace(t.extent(a).symbol, extent).first->second != extent)
-          return false;
-      }
-    }
-    return true;
-  }
-
-  const runtime::Plan& plan_for(std::span<const Value> values) const {
-    if (symbols_agree(values)) return plan;
-    const auto lock = lock_cancellably(relaxed_plan_mutex);
-    if (!relaxed_plan)
-      relaxed_plan = relaxed_plan_work.run([&] {
-        return std::make_unique<runtime::Plan>(compile(session::Extents::free, nullptr));
-      });
-    return *relaxed_plan;
-  }
-
   /// `carried`: values that the run reads and replaces; see Stepper.
   std::vector<Value> run(std::span<const std::size_t> wanted,
                          const std::map<std::string, Value>& feeds, const RunOptions& o,
@@ -234,7 +186,8 @@ struct Session::Impl {
     std::vector<Value> results;
     {
       std::vector<Value> values = inputs();
-      const runtime::Plan& p = plan_for(values);
+      const session::Plans::Choice choice = plans->choose(values);
+      const runtime::Plan& p = choice.plan();
       const runtime::FrameLease frame(p, run);
       for (std::size_t i = 0; i < values.size(); ++i) frame->set(p.params[i], std::move(values[i]));
       if (p.seed >= 0) frame->set(p.seed, Tensor::scalar<std::uint64_t>(o.seed));
@@ -252,15 +205,8 @@ struct Session::Impl {
   session::ModelVersions versions;
   ir::Graph graph;                       ///< as imported
   std::vector<std::string> input_names;  ///< of inputs that are fed by name
-  std::shared_ptr<const ir::Graph> compiled;
-  std::shared_ptr<compile::ProgramCompiler> compiler;
-  session::GraphCompiler compile_graph;
-  std::shared_ptr<compile::ExecutionLog> log = std::make_shared<compile::ExecutionLog>();
   runtime::Memory memory;
-  runtime::Plan plan;
-  mutable std::timed_mutex relaxed_plan_mutex;
-  mutable ResumableWork relaxed_plan_work;
-  mutable std::unique_ptr<runtime::Plan> relaxed_plan;
+  std::unique_ptr<const session::Plans> plans;
   std::vector<PortInfo> inputs, outputs;
 };
 
@@ -298,7 +244,7 @@ std::vector<Value> session::FromGraph::run(const Session& s, std::vector<Value> 
 }
 
 const ir::Graph& session::FromGraph::of(const Session& s, bool compiled) {
-  return compiled ? *s.impl_->compiled : s.impl_->graph;
+  return compiled ? s.impl_->plans->graph() : s.impl_->graph;
 }
 
 const std::vector<PortInfo>& Session::inputs() const { return impl_->inputs; }
@@ -324,14 +270,14 @@ std::vector<Value> Session::run_in_order(std::span<const Value> inputs, const Ru
       impl_->numbers_of({}), [&] { return impl_->bind(inputs); }, o);
 }
 
-bool Session::draws() const { return impl_->plan.seed >= 0; }
+bool Session::draws() const { return impl_->plans->general().seed >= 0; }
 
 std::map<std::string, std::string> Session::how_it_ran(bool tiers) const {
-  return impl_->log->all(tiers);
+  return impl_->plans->log().all(tiers);
 }
 
 std::string Session::ir_text(bool imported) const {
-  return ir::to_text(imported ? impl_->graph : *impl_->compiled);
+  return ir::to_text(imported ? impl_->graph : impl_->plans->graph());
 }
 
 struct Stepper::Impl {

@@ -7,6 +7,7 @@
 #include "gradients/stop_gradients.h"
 #include "ir/builder.h"
 #include "passes/hoist_invariants.h"
+#include "passes/lists_to_tensors.h"
 #include "session/constants_as_inputs.h"
 #include "session/export_source.h"
 #include "session/from_graph.h"
@@ -192,10 +193,12 @@ void add_outputs(Graph& g, std::span<const ValueId> values, const std::vector<st
 }
 
 /// Brings a graph into the form that is differentiated. Loop invariants, such as values computed
-/// from weights only, are hoisted, so that their gradients are computed once, too.
+/// from weights only, are hoisted, so that their gradients are computed once, too. Lists that are
+/// only joined become stacks: the tensors read of a list have no rank, and their adjoints neither.
 void prepare(Graph& g) {
   canonicalize(g);
-  if (passes::hoist_invariants(g)) canonicalize(g);
+  const bool hoisted = passes::hoist_invariants(g);
+  if (passes::lists_to_tensors(g) || hoisted) canonicalize(g);
 }
 
 /// Nullopt for "none"; otherwise the argument `trips` of `gradients::checkpoint_loops`.

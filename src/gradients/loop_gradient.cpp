@@ -6,6 +6,7 @@
 #include "ir/infer.h"
 #include "ir/loop_editor.h"
 #include "ops/gradients.h"
+#include "ops/layout/concat.h"
 #include "ops/meaning.h"
 #include "ops/sequences/sequence_gradients.h"
 #include "passes/loop_body.h"
@@ -73,6 +74,15 @@ class LoopGradient {
     ValueId value, list, first = ValueId::none, length = ValueId::none, held = ValueId::none;
   };
 
+  /// A state to which each trip joins something along an axis, at its end or before its beginning:
+  /// the value of each trip is a part of the final value, which is kept alone.
+  struct Grown {
+    ValueId value, final;
+    std::int64_t axis;
+    bool at_end;
+    ValueId extent;  ///< of the body: the extent along the axis, i64[1]
+  };
+
   const LoopParts& parts() const { return loop_.parts(); }
   const ir::Region& body() const { return g_.region(parts().body); }
   ValueId element(std::size_t k) const { return body().params[2 + parts().states + k]; }
@@ -129,9 +139,10 @@ class LoopGradient {
   /// is kept in a list of the tensors of all trips.
   void keep_values() {
     std::vector<ValueId> kept;
-    for (std::size_t s = 0; s < parts().states; ++s)
-      if (const ValueId v = body().params[2 + s]; g_.is_read(v) || influence_.contains(v))
-        kept.push_back(v);
+    for (std::size_t s = 0, all = parts().states; s < all; ++s)
+      if (const ValueId v = body().params[2 + s]; g_.is_read(v) || influence_.contains(v)) {
+        if (passes::keeps_shape(types_, v) || !keep_as_part(s)) kept.push_back(v);
+      }
     // If the loop has no condition, `go` is a result of the previous trip.
     if (!parts().has_go && g_.is_read(body().params[1])) kept.push_back(body().params[1]);
     for (const ValueId v : kept) {
@@ -160,6 +171,24 @@ class LoopGradient {
            std::ranges::all_of(node.inputs, [&](ValueId x) {
              return x == ValueId::none || g_.value(x).region != parts().body || same.contains(x);
            });
+  }
+  /// Whether a state grows by what is joined to it, so that only the extents need be kept.
+  bool keep_as_part(std::size_t s) {
+    const ValueId v = body().params[2 + s];
+    const NodeId join = g_.value(body().results[1 + s]).producer;
+    if (join == NodeId::none || g_.node(join).region != parts().body || !type(v).is_tensor() ||
+        !type(v).has_rank())
+      return false;
+    const std::optional<std::int64_t> axis = ops::joined_axis(g_.node(join));
+    const std::vector<ValueId>& joined = g_.node(join).inputs;
+    if (!axis || joined.size() < 2 || (joined.front() != v && joined.back() != v)) return false;
+    restore_output(s, type(v));
+    ir::Builder inside(g_, parts().body);
+    const ValueId extent = ops::extent_of(inside, v, axis_from_front(*axis, type(v).rank()));
+    grown_.push_back({v, output(s), axis_from_front(*axis, type(v).rank()), joined.front() == v,
+                      extent});
+    keep_in_stack(extent);
+    return true;
   }
   void keep_in_stack(ValueId v) {
     stacked_.push_back(v);
@@ -276,6 +305,7 @@ class LoopGradient {
     const std::size_t given = stacked_.size() - computed_;
     for (std::size_t k = 0; k < given; ++k) copy.map(stacked_[k], scanned[k]);
     for (const Listed& l : listed_) copy.map(l.value, of_trip(b, copy, l, i));
+    for (const Grown& grown : grown_) copy.map(grown.value, part_of(b, grown, copy(grown.extent)));
     for (std::size_t k = 0; k < parts().scans; ++k)
       copy.map(element(k), scanned[stacked_.size() + k]);
     for (const NodeId n : nodes_) copy.node(n, b.region());
@@ -297,6 +327,13 @@ class LoopGradient {
     const ValueId empty = ops::empty_sequence(b, own.dtype());
     const ValueId tensors = ops::with_tensors_of(b, empty, l.list, copy(l.first), copy(l.length));
     return own.is_optional() ? ops::optional_of(b, tensors, copy(l.held), own.element()) : tensors;
+  }
+  /// The value of a trip that begins with this extent, a part of the final value.
+  ValueId part_of(ir::Builder& b, const Grown& grown, ValueId extent) {
+    const ValueId all = b("shape", {grown.final}, {{"start", grown.axis}, {"end", grown.axis + 1}});
+    const ValueId from = grown.at_end ? b.integers({0}) : b("sub", {all, extent});
+    const ValueId to = grown.at_end ? extent : all;
+    return typed(b("slice", {grown.final, from, to, b.integers({grown.axis})}), type(grown.value));
   }
   ValueId typed(ValueId v, const Type& t) {
     g_.value(v).type = ir::completed(g_.value(v).type, t);
@@ -434,6 +471,7 @@ class LoopGradient {
   std::size_t computed_ = 0;
   std::vector<ValueId> kept_stacks_;  ///< stacks that were added to the forward loop
   std::vector<Listed> listed_;
+  std::vector<Grown> grown_;
   /// Results of the body's element-wise nodes, and their copies in the reverse body.
   std::vector<std::pair<ValueId, ValueId>> clones_;
   std::vector<std::size_t> with_adjoint_;  ///< stacks that have adjoints, by number

@@ -119,7 +119,7 @@ void StorageRoom::visit_states(ir::NodeId n, const LoopParts& parts) {
 /// the name of the extent after the loop.
 void StorageRoom::visit_state(ir::NodeId n, const LoopParts& parts, const ir::Extent& now,
                               const ir::Extent& first, const ir::Extent& next, ir::Symbol last) {
-  ir::Integers least{first}, nexts;
+  ir::Integers least{t_.environment().without_measures(first)}, nexts;
   Integer growth = 0;
   std::vector<ir::Extent> open{next};
   while (!open.empty()) {
@@ -148,8 +148,13 @@ void StorageRoom::visit_state(ir::NodeId n, const LoopParts& parts, const ir::Ex
     return all;
   };
   bounds_[now.symbol].clear();
-  for (const Integer& trips : n == t_.top() ? std::vector{Integer(trips_with_room())}
-                                            : most_trips(t_.graph().node(n), parts)) {
+  std::vector<Integer> most{Integer(trips_with_room())};
+  if (n != t_.top()) {
+    most = most_trips(t_.graph().node(n), parts);
+    // The bounds of the first value and of the trips may use the same names: each has its own.
+    for (std::size_t k = 0, given = most.size(); k < given; ++k) most.push_back(put_in_bounds(most[k]));
+  }
+  for (const Integer& trips : most) {
     bounds_[now.symbol].push_back(after(trips));  // looser, but other bounds may be made of it
     bounds_[now.symbol].push_back(after(growth == Integer(0) ? trips : trips - 1));
     if (last && n != t_.top()) bounds_[last].push_back(after(trips));

@@ -71,6 +71,15 @@ Integer StorageRoom::put_in_bounds(const Integer& i) const {
   return most.known_or_symbolic() ? most : i;
 }
 
+/// An upper bound over all that names may stand for which are not known before the run, if there is
+/// one; else the integer itself.
+Integer StorageRoom::whatever_changes(const Integer& i) const {
+  const Integer most = ir::greatest(i, [&](ir::Symbol name) {
+    return t_.memory_names().contains(name) ? std::nullopt : std::optional(ir::Range{0, {}});
+  });
+  return most.known_or_symbolic() ? most : i;
+}
+
 /// The bounds of a name; of one that an `if` gives, the extents in its branches; of one that is
 /// found in the current trip, what it is or cannot exceed.
 std::vector<ir::Integers> StorageRoom::bounds_of(ir::Symbol name) const {
@@ -142,6 +151,7 @@ void StorageRoom::visit_state(ir::NodeId n, const LoopParts& parts, const ir::Ex
       least.emplace_back(1);
     else growth = ir::max(growth, ir::greatest(Integer(e) - now, whatever_is_now));
   }
+  growth = whatever_changes(growth);
   const auto after = [&](const Integer& trips) {
     ir::Integers all;
     for (const Integer& i : least) all.push_back(i + growth * trips);

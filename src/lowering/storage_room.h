@@ -32,6 +32,7 @@ class StorageRoom {
   void visit_state(ir::NodeId loop, const ir::LoopParts&, const ir::Extent& now,
                    const ir::Extent& first, const ir::Extent& next, ir::Symbol last);
   ir::Integer put_in_bounds(const ir::Integer&) const;
+  ir::Integer whatever_changes(const ir::Integer&) const;
   std::vector<ir::Integers> bounds_of(ir::Symbol) const;
   std::vector<ir::Integer> most_trips(const ir::Node&, const ir::LoopParts&) const;
 

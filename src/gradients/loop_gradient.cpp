@@ -185,8 +185,8 @@ class LoopGradient {
     restore_output(s, type(v));
     ir::Builder inside(g_, parts().body);
     const ValueId extent = ops::extent_of(inside, v, axis_from_front(*axis, type(v).rank()));
-    grown_.push_back({v, output(s), axis_from_front(*axis, type(v).rank()), joined.front() == v,
-                      extent});
+    grown_.push_back(
+        {v, output(s), axis_from_front(*axis, type(v).rank()), joined.front() == v, extent});
     keep_in_stack(extent);
     return true;
   }

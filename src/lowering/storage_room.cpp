@@ -162,7 +162,8 @@ void StorageRoom::visit_state(ir::NodeId n, const LoopParts& parts, const ir::Ex
   if (n != t_.top()) {
     most = most_trips(t_.graph().node(n), parts);
     // The bounds of the first value and of the trips may use the same names: each has its own.
-    for (std::size_t k = 0, given = most.size(); k < given; ++k) most.push_back(put_in_bounds(most[k]));
+    for (std::size_t k = 0, given = most.size(); k < given; ++k)
+      most.push_back(put_in_bounds(most[k]));
   }
   for (const Integer& trips : most) {
     bounds_[now.symbol].push_back(after(trips));  // looser, but other bounds may be made of it

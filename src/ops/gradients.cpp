@@ -17,8 +17,8 @@ Repeats repeats(const ir::Extent& from, const ir::Extent& to) {
   return from.value == 1 ? Repeats::always : Repeats::never;
 }
 
-/// The sum along an axis if the extent of `x` along its axis `own` is 1, which the types do not tell:
-/// if not, nothing was repeated.
+/// The sum along an axis if the extent of `x` along its axis `own` is 1, which the types do not
+/// tell: if not, nothing was repeated.
 ValueId summed_if_one(ir::Builder& b, ValueId adjoint, std::int64_t axis, ValueId x,
                       std::int64_t own) {
   const ValueId is_one = b("equal", {extent_of(b, x, own), b.integers({1})});

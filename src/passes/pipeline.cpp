@@ -132,11 +132,10 @@ const Pipeline& pack_storage() {
 }
 
 const Pipeline& specialize() {
-  static const auto passes = named({"fold_constants", "forward_identities", "simplify_states",
-                                    "count_trips", "simplify_scans", "narrow_elements",
-                                    "narrow_branches", "lists_to_tensors", "grow_lists",
-                                    "unswitch_loops", "remove_dead_states", "pack_lists",
-                                    "hoist_invariants", "remove_dead"});
+  static const auto passes = named(
+      {"fold_constants", "forward_identities", "simplify_states", "count_trips", "simplify_scans",
+       "narrow_elements", "narrow_branches", "lists_to_tensors", "grow_lists", "unswitch_loops",
+       "remove_dead_states", "pack_lists", "hoist_invariants", "remove_dead"});
   static const Pipeline p{"specialize", "what is known for certain shapes of the inputs", passes};
   return p;
 }

@@ -23,8 +23,8 @@ using GraphCompiler =
     std::function<ir::Graph(const ir::Graph& imported, const SessionOptions&, Extents)>;
 
 /// Makes the graph that runs for inputs of certain shapes.
-using GraphSpecializer = std::function<ir::Graph(
-    const ir::Graph& imported, const SessionOptions&, std::span<const ir::Type> inputs)>;
+using GraphSpecializer = std::function<ir::Graph(const ir::Graph& imported, const SessionOptions&,
+                                                 std::span<const ir::Type> inputs)>;
 
 /// Resources that several sessions may share: the memory budget, the pool of blocks, the code of
 /// equal programs, and the passes.

@@ -55,7 +55,8 @@ Plans::SharedPlan Plans::plan(std::shared_ptr<const ir::Graph> g) const {
 
 Plans::Choice Plans::choose(std::span<const Value> inputs) const {
   if (!names_agree(inputs)) return Choice(without_names());
-  if (!specialize_graph_ || compiler_->only_interprets() || !log_->stepped()) return Choice(general_);
+  if (!specialize_graph_ || compiler_->only_interprets() || !log_->stepped())
+    return Choice(general_);
   const std::shared_ptr<ShapeUse> use = use_of(inputs);
   if (!use) return Choice(general_);
   if (is_due(*use)) specialize(*use, inputs);

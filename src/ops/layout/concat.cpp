@@ -82,6 +82,26 @@ std::vector<ir::ValueId> batched_concat(ir::Builder& b, const ir::Node& node,
 }
 
 /// The adjoint of each input is its part of the result's adjoint.
+/// At most so many elements along the axis are gathered, rather than sliced.
+constexpr std::int64_t most_gathered = 8;
+
+/// The part of a joined tensor that lies where `x` was joined, from `start` to `end` along the axis.
+/// If types do not tell how long the joined tensor is, they tell the length of a slice only at run
+/// time; a part of few elements is gathered, because its length is that of the indices.
+ir::ValueId part_of_joined(ir::Builder& b, ir::ValueId joined, ir::ValueId start, ir::ValueId end,
+                           ir::ValueId x, std::int64_t axis) {
+  const auto extent = [&](ir::ValueId v) {
+    const ir::Type& t = b.graph().value(v).type;
+    return t.has_rank() ? t.extent(axis_from_front(axis, t.rank())) : ir::Extent();
+  };
+  const ir::Extent own = extent(x);
+  if (extent(joined).known() || !own.known() || own.value < 1 || own.value > most_gathered)
+    return b("slice", {joined, start, end, b.integers({axis})});
+  const ir::ValueId positions = own.value == 1 ? start
+                                               : b("add", {start, iota(b, b.integers({own.value}))});
+  return b("gather", {joined, positions}, {{"axis", axis}});
+}
+
 std::vector<ir::ValueId> concat_gradient(ir::Builder& b, const ir::Node& node,
                                          std::span<const ir::ValueId> adjoints) {
   const std::int64_t axis = node.attributes.i("axis");
@@ -89,7 +109,7 @@ std::vector<ir::ValueId> concat_gradient(ir::Builder& b, const ir::Node& node,
   std::vector<ir::ValueId> result;
   for (const ir::ValueId x : node.inputs) {
     const ir::ValueId end = sum_of_integers(b, start, extent_of(b, x, axis));
-    result.push_back(b("slice", {adjoints[0], start, end, b.integers({axis})}));
+    result.push_back(part_of_joined(b, adjoints[0], start, end, x, axis));
     start = end;
   }
   return result;

@@ -1,0 +1,144 @@
+"""Gradients of loops whose shapes the file leaves open run natively, forward loop and reverse loop, and give the interpreter's bits."""
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+import rondel
+from models import run_as
+
+#: Bodies of loops without declared shapes, as exporters write them: graph, feeds, number of outputs to differentiate.
+CASES = {
+    "keys that grow by Concat, and attention to them": (
+        """g (int64 n, float[H,D] q, float[T,D] k0) => (float o, float k) {
+            axes = Constant <value_ints = [0]> ()
+            o, k = Loop (n, "", q, k0) <body = b (int64 i, bool c, float p, float k1) => (bool d, float p2, float k2) {
+              d = Identity (c)
+              kt = Transpose <perm = [1, 0]> (k1)
+              s = MatMul (p, kt)
+              a = Softmax <axis = -1> (s)
+              m = MatMul (a, k1)
+              p2 = Add (m, p)
+              r = ReduceMean <keepdims = 1> (p2, axes)
+              k2 = Concat <axis = 0> (k1, r)
+            }>
+        }""",
+        {"n": 5, "q": (3, 4), "k0": (2, 4)},
+    ),
+    "a state that rules cannot prove to keep its extent": (
+        """g (int64 n, float[N] x0, float[1] z) => (float x) {
+            first = Constant <value_ints = [0]> ()
+            second = Constant <value_ints = [1]> ()
+            but_last = Constant <value_ints = [-1]> ()
+            all = Constant <value_ints = [9223372036854775807]> ()
+            x = Loop (n, "", x0) <body = b (int64 i, bool c, float u) => (bool d, float w) {
+              d = Identity (c)
+              a = Slice (u, first, but_last)
+              e = Slice (u, second, all)
+              f = Mul (a, e)
+              g = Sin (f)
+              h = Concat <axis = 0> (g, z)
+              w = Add (h, u)
+            }>
+        }""",
+        {"n": 6, "x0": (5,), "z": (1,)},
+    ),
+    "clusters, whose number is an extent": (
+        """g (int64 n, float[N,D] x, float[K,D] c0) => (float c) {
+            one = Constant <value_ints = [1]> ()
+            zero = Constant <value_ints = [0]> ()
+            two = Constant <value_ints = [2]> ()
+            onoff = Constant <value_floats = [0.0, 1.0]> ()
+            c = Loop (n, "", c0) <body = b (int64 i, bool go, float m) => (bool on, float w) {
+              on = Identity (go)
+              xs = Unsqueeze (x, one)
+              ms = Unsqueeze (m, zero)
+              e = Sub (xs, ms)
+              sq = Mul (e, e)
+              far = ReduceSum <keepdims = 0> (sq, two)
+              near = ArgMin <axis = 1, keepdims = 0> (far)
+              k = Shape <start = 0, end = 1> (m)
+              hot = OneHot <axis = 0> (near, k, onoff)
+              sum = MatMul (hot, x)
+              w = Add (sum, m)
+            }>
+        }""",
+        {"n": 3, "x": (8, 2), "c0": (3, 2)},
+    ),
+    "a window that slides over a sequence, and a log of what it gives": (
+        """g (float[T,3] x, float[3,4] w) => (float out) {
+            three = Constant <value_int = 3> ()
+            zero = Constant <value_int = 0> ()
+            one = Constant <value_int = 1> ()
+            list1 = Constant <value_ints = [1]> ()
+            axes = Constant <value_ints = [0]> ()
+            begin = ConstantOfShape <value = float[1] {0.5}> (shape)
+            t1 = Shape <start = 0, end = 1> (x)
+            t = Squeeze (t1)
+            out = Loop (t, "", begin) <body = b (int64 i, bool c, float log) => (bool d, float longer) {
+              d = Identity (c)
+              before = Sub (i, three)
+              from = Max (before, zero)
+              from1 = Reshape (from, list1)
+              next = Add (i, one)
+              to1 = Reshape (next, list1)
+              window = Slice (x, from1, to1, axes)
+              y = MatMul (window, w)
+              m = ReduceMax <keepdims = 1> (y, axes)
+              longer = Concat <axis = 0> (log, m)
+            }>
+        }""".replace("begin =", "shape = Constant <value_ints = [1, 4]> ()  begin ="),
+        {"x": (7, 3), "w": (3, 4)},
+    ),
+    "a list of states, joined after the loop": (
+        """g (int64 n, float[D] h0, float[D,D] w) => (float y) {
+            zero = Constant <value_ints = [0]> ()
+            empty = SequenceEmpty <dtype = 1> ()
+            h, all = Loop (n, "", h0, empty) <body = b (int64 i, bool c, float u, seq(float) l) => (bool d, float v, seq(float) m) {
+              d = Identity (c)
+              row = Unsqueeze (u, zero)
+              p = MatMul (row, w)
+              s = Squeeze (p, zero)
+              v = Tanh (s)
+              m = SequenceInsert (l, v)
+            }>
+            rows = ConcatFromSequence <axis = 0, new_axis = 1> (all)
+            a = MatMul (rows, h)
+            y = Softmax <axis = 0> (a)
+        }""",
+        {"n": 4, "h0": (3,), "w": (3, 3)},
+    ),
+}
+
+
+def without_shapes(graph, inside=False):
+    """The graph without the shapes that the text above cannot leave out: `float` says "a scalar"."""
+    for value in [*(graph.input if inside else []), *graph.output, *graph.value_info]:
+        if value.type.HasField("tensor_type") and value.type.tensor_type.elem_type == onnx.TensorProto.FLOAT:
+            value.type.tensor_type.ClearField("shape")
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                without_shapes(attribute.g, inside=True)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_forward_and_reverse_loops_run_natively(case, monkeypatch):
+    text, described = CASES[case]
+    model = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 21]>\n{text}')
+    without_shapes(model.graph)
+    random = np.random.default_rng(0)
+    feeds = {name: np.array(d) if isinstance(d, int) else random.standard_normal(d, np.float32) for name, d in described.items()}
+    variables = [name for name, value in feeds.items() if value.dtype == np.float32]
+    output = model.graph.output[0].name
+    (y,) = rondel.InferenceSession(model).run([output], feeds)
+    feeds["u"] = random.standard_normal(y.shape, np.float32)
+    made = rondel.grad(model, variables, output, "u")
+    run_as(monkeypatch, "0")
+    want = [r.tobytes() for r in rondel.InferenceSession(made).run(None, feeds)]
+    run_as(monkeypatch, "2")
+    session = rondel.InferenceSession(made)
+    for _ in range(3):
+        assert [r.tobytes() for r in session.run(None, feeds)] == want
+    loops = {node: how for node, how in session.how_it_ran().items() if "(If)" not in node}
+    assert len(loops) > 1 and set(loops.values()) == {"natively, as a whole"}, loops

@@ -297,6 +297,9 @@ class InferenceSession(ExplainsMissingNames):
         The text is "natively, as a whole", or "step by step: " and the reason, or "as a whole, interpreted: " and the
         reason. A loop or If inside one that runs as a whole is not listed. With jit=False the dict is empty.
 
+        A loop that runs step by step because the model leaves its shapes open may run natively once the session has run it for
+        some time with the same shapes, which then get a plan of their own.
+
         A session interprets at first what will run natively, until its code is compiled in the background. tiers=True tells
         of how many trips of the latest run that is true: "natively, as a whole; of the latest run's 200 trips 50 interpreted".
         Runs at the same time may mix their counts.

@@ -269,6 +269,8 @@ class Block:
         for x in results:
             if isinstance(x, np.ndarray) and type_text("tensor", x.dtype) not in given:
                 raise Unfit(f"{op} gives no {x.dtype}")
+            if not isinstance(x, np.ndarray) and not any(text.startswith("seq(") for text in given):
+                raise Unfit(f"{op} gives tensors alone")
 
     def finish(self, name, outputs):
         """The graph, its outputs each under a name of its own; captures and inputs go through an Identity."""

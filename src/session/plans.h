@@ -13,13 +13,11 @@
 namespace rondel::session {
 
 /// The plans of a session. Most sessions have one, for all shapes that the model allows. Others are
-/// made when runs need them:
-/// - a plan in which extents of inputs differ although the model gives them the same name;
-/// - plans for certain shapes of all inputs, if a loop runs step by step otherwise. Where all
-/// shapes
-///   are known, more loops have native code. Such a plan is made once the runs with these shapes
-///   have taken longer than loading has.
-/// All plans give the same bits. Thread-safe.
+/// made when runs need them: one in which extents of inputs differ although the model gives them
+/// the same name; and plans for certain shapes of all inputs, if a loop runs step by step
+/// otherwise. Where all shapes are known, more loops have native code. Such a plan is made once
+/// the runs with these shapes have taken longer than loading has. All plans give the same bits.
+/// Thread-safe.
 class Plans {
  public:
   /// The graph and the options must outlive the plans.

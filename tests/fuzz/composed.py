@@ -115,7 +115,7 @@ def attention(g):
     q = g.pick(lambda v: is_float(v) and v.rank in (2, 3, 4) and v.shape[-1])
     k = g.pick(lambda v: v.dtype == q.dtype and v.rank == q.rank and v.shape[-1] == q.shape[-1] and v.shape[:-2] == q.shape[:-2] and g.steady_with(q)(v))
     v = g.pick(lambda x: x.dtype == q.dtype and x.rank == q.rank and x.shape[:-1] == k.shape[:-1] and (x.shape_id == k.shape_id or x.wobble == 0 == k.wobble))
-    if w.mood.opset >= 23 and q.rank == 4 and w.chance(0.7):
+    if w.mood.opset >= 23 and q.rank == 4 and all(x.shape[1] for x in q.samples if x is not None) and w.chance(0.7):
         attributes = {"is_causal": 1} if w.chance(0.3) else {}
         if w.chance(0.3):
             attributes["scale"] = rng.choice([0.5, 1.0])

@@ -16,12 +16,12 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from typing import Callable
 
 import numpy as np
 import onnx.parser
+from rondel.benchmarking import peak_memory
 
 import harness
 from workloads import lstm_scan
@@ -122,6 +122,59 @@ def ode(limit, checkpoint="none", size=4096, trips=200):
     return Case(doc, model, feeds, ["angle", "speed", "pull"], in_jax, limit, checkpoint)
 
 
+def decoder(limit, checkpoint="none", size=64, trips=256):
+    """A decoder that feeds itself: its keys and values grow by Concat, and no shape in its body is declared."""
+    model = f"""
+    decoder (float[1, {size}] start, float[none, {size}] empty, float[{size}, {size}] wq, float[{size}, {size}] wk,
+             float[{size}, {size}] wv) => (float loss) <int64 trips = {{{trips}}}, float scale = {{{size**-0.5}}}> {{
+      last, keys, values = Loop (trips, , start, empty, empty) <body = token (int64 i, bool go, float[a, b] h, float[c, d] k, float[e, f] v)
+          => (bool on, float[g, j] h_next, float[l, m] k_next, float[n, o] v_next) {{
+        on = Identity (go)
+        key = MatMul (h, wk)
+        value = MatMul (h, wv)
+        k_next = Concat <axis = 0> (k, key)
+        v_next = Concat <axis = 0> (v, value)
+        q = MatMul (h, wq)
+        kt = Transpose <perm = [1, 0]> (k_next)
+        products = MatMul (q, kt)
+        scores = Mul (products, scale)
+        shares = Softmax <axis = -1> (scores)
+        mixed = MatMul (shares, v_next)
+        sum = Add (mixed, h)
+        h_next = Tanh (sum)
+      }}>
+      squares = Mul (last, last)
+      loss = ReduceMean <keepdims = 0> (squares)
+    }}"""
+
+    def feeds():
+        random = np.random.default_rng(0)
+        values = {name: random.uniform(-1, 1, (size, size)) * size**-0.5 for name in ("wq", "wk", "wv")}
+        values |= {"start": random.standard_normal((1, size)), "empty": np.zeros((0, size))}
+        return {name: np.asarray(values[name], np.float32) for name in ("start", "empty", "wq", "wk", "wv")}
+
+    def in_jax():
+        import jax
+        import jax.numpy as jnp
+
+        def loss(start, empty, wq, wk, wv):
+            def token(state, i):
+                h, k, v = state
+                k = jax.lax.dynamic_update_slice(k, h @ wk, (i, 0))
+                v = jax.lax.dynamic_update_slice(v, h @ wv, (i, 0))
+                scores = jnp.where(jnp.arange(trips) <= i, (h @ wq) @ k.T * size**-0.5, -jnp.inf)
+                return (jnp.tanh(jax.nn.softmax(scores) @ v + h), k, v), None
+
+            cache = jnp.zeros((trips, size))
+            last = scan_in_jax(token, (start, cache, cache), jnp.arange(trips), trips, checkpoint)[0][0]
+            return jnp.mean(last**2)
+
+        return loss
+
+    doc = f"Loop, a decoder with caches that grow, width {size}, T={trips}"
+    return Case(doc, model, feeds, ["start", "wq", "wk", "wv"], in_jax, limit, checkpoint)
+
+
 def scan_in_jax(body, states, xs, trips, checkpoint):
     """`lax.scan`; with checkpoints as users of JAX write them: a scan over segments, each of which is recomputed."""
     import jax
@@ -148,6 +201,8 @@ CASES = {
     "ode, sqrt": ode(4.5, "sqrt"),
     "ode T=3200": ode(None, trips=3200),
     "ode T=3200, sqrt": ode(4.5, "sqrt", trips=3200),
+    "decoder": decoder(3.0),
+    "decoder, sqrt": decoder(4.5, "sqrt"),
     "ode T=12800": ode(None, trips=12800),
     "ode T=12800, sqrt": ode(4.5, "sqrt", trips=12800),
 }
@@ -210,7 +265,7 @@ def equal(ours, theirs):
     return all(close(a, b) for a, b in zip(ours, theirs, strict=True))
 
 
-def peak_memory(name):
+def memory_of(name):
     answer = subprocess.run([sys.executable, __file__, "--memory-of", name], capture_output=True, text=True, check=True)
     return json.loads(answer.stdout.splitlines()[-1])
 
@@ -218,12 +273,11 @@ def peak_memory(name):
 def print_own_memory(case):
     _, gradient = models(case)
     feeds = case.feeds()
-    Path("/proc/self/clear_refs").write_text("5")  # resets VmHWM, see proc(5)
-    before = harness.status_kib("VmRSS")
-    loaded = harness.session("rondel", gradient)
-    for _ in range(2):
-        loaded.run(None, feeds)
-    print(json.dumps((harness.status_kib("VmHWM") - before) / 1024))
+    with peak_memory() as peak:
+        loaded = harness.session("rondel", gradient)
+        for _ in range(2):
+            loaded.run(None, feeds)
+    print(json.dumps(peak["bytes"] / 2**20))
 
 
 def main(words):
@@ -242,7 +296,7 @@ def main(words):
             print(
                 line.format(
                     name if first else "", engine, f"{1e3 * value:.3f}", f"{1e3 * gradient:.3f}", f"{gradient / value:.2f}",
-                    f"{case.limit or ''}" if first else "", f"{peak_memory(name):.1f}" if first else "", same,
+                    f"{case.limit or ''}" if first else "", f"{memory_of(name):.1f}" if first else "", same,
                 ).rstrip(),
                 flush=True,
             )  # fmt: skip

@@ -8,9 +8,9 @@
 namespace rondel::compile {
 namespace {
 
-/// Throws if what a loop stacks has a shape that types of the model do not tell. Without trips, such
-/// a stack has the shape that is known of its items (docs/loops.md, rule 3), and of a graph for
-/// certain shapes more may be known.
+/// Throws if what a loop stacks has a shape that types of the model do not tell. Without trips,
+/// such a stack has the shape that is known of its items (docs/loops.md, rule 3), and of a graph
+/// for certain shapes more may be known.
 void need_types_of_items(const ir::Graph& g) {
   for (const ir::NodeId n : passes::loops_inside_out(g)) {
     const ir::LoopParts parts(g.node(n));

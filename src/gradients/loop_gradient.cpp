@@ -12,7 +12,9 @@
 #include "passes/loop_body.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_set>
+#include <utility>
 
 namespace rondel::gradients {
 namespace {
@@ -80,7 +82,10 @@ class LoopGradient {
     ValueId value, final;
     std::int64_t axis;
     bool at_end;
-    ValueId extent;  ///< of the body: the extent along the axis, i64[1]
+    /// The extent along the axis: `first` + `growth` times the trip index, if each trip joins as
+    /// much; else a value of the body. Both i64[1].
+    std::optional<std::int64_t> growth;
+    ValueId first, extent;
   };
 
   const LoopParts& parts() const { return loop_.parts(); }
@@ -183,12 +188,35 @@ class LoopGradient {
     const std::vector<ValueId>& joined = g_.node(join).inputs;
     if (!axis || joined.size() < 2 || (joined.front() != v && joined.back() != v)) return false;
     restore_output(s, type(v));
-    ir::Builder inside(g_, parts().body);
-    const ValueId extent = ops::extent_of(inside, v, axis_from_front(*axis, type(v).rank()));
-    grown_.push_back(
-        {v, output(s), axis_from_front(*axis, type(v).rank()), joined.front() == v, extent});
-    keep_in_stack(extent);
+    Grown grown{v,
+                output(s),
+                axis_from_front(*axis, type(v).rank()),
+                joined.front() == v,
+                growth_of(g_.node(join), v),
+                ValueId::none,
+                ValueId::none};
+    if (grown.growth) {
+      grown.first = ops::extent_of(b_, g_.node(n_).inputs[parts().states_at() + s], grown.axis);
+    } else {
+      ir::Builder inside(g_, parts().body);
+      grown.extent = ops::extent_of(inside, v, grown.axis);
+      keep_in_stack(grown.extent);
+    }
+    grown_.push_back(grown);
     return true;
+  }
+  /// How much a node joins to a state, if it is as much in each trip.
+  std::optional<std::int64_t> growth_of(const ir::Node& join, ValueId state) const {
+    std::int64_t growth = 0;
+    bool is_state = false;  // a state that is joined twice doubles
+    for (const ValueId x : join.inputs) {
+      if (x == state && !std::exchange(is_state, true)) continue;
+      const Type& t = types_.types[ir::index(x)];
+      if (x == state || !t.has_rank()) return std::nullopt;
+      const ir::Extent& e = t.extent(axis_from_front(*ops::joined_axis(join), t.rank()));
+      if (!e.known() || __builtin_add_overflow(growth, e.value, &growth)) return std::nullopt;
+    }
+    return growth;
   }
   void keep_in_stack(ValueId v) {
     stacked_.push_back(v);
@@ -305,7 +333,8 @@ class LoopGradient {
     const std::size_t given = stacked_.size() - computed_;
     for (std::size_t k = 0; k < given; ++k) copy.map(stacked_[k], scanned[k]);
     for (const Listed& l : listed_) copy.map(l.value, of_trip(b, copy, l, i));
-    for (const Grown& grown : grown_) copy.map(grown.value, part_of(b, grown, copy(grown.extent)));
+    for (const Grown& grown : grown_)
+      copy.map(grown.value, part_of(b, grown, extent_in_trip(b, copy, grown, i)));
     for (std::size_t k = 0; k < parts().scans; ++k)
       copy.map(element(k), scanned[stacked_.size() + k]);
     for (const NodeId n : nodes_) copy.node(n, b.region());
@@ -327,6 +356,12 @@ class LoopGradient {
     const ValueId empty = ops::empty_sequence(b, own.dtype());
     const ValueId tensors = ops::with_tensors_of(b, empty, l.list, copy(l.first), copy(l.length));
     return own.is_optional() ? ops::optional_of(b, tensors, copy(l.held), own.element()) : tensors;
+  }
+  ValueId extent_in_trip(ir::Builder& b, ir::Cloner& copy, const Grown& grown, ValueId i) {
+    if (!grown.growth) return copy(grown.extent);
+    const ValueId joined = b("mul",
+                             {b("unsqueeze", {i, b.integers({0})}), b.integers({*grown.growth})});
+    return b("add", {grown.first, joined});
   }
   /// The value of a trip that begins with this extent, a part of the final value.
   ValueId part_of(ir::Builder& b, const Grown& grown, ValueId extent) {

@@ -85,9 +85,9 @@ std::vector<ir::ValueId> batched_concat(ir::Builder& b, const ir::Node& node,
 /// At most so many elements along the axis are gathered, rather than sliced.
 constexpr std::int64_t most_gathered = 8;
 
-/// The part of a joined tensor that lies where `x` was joined, from `start` to `end` along the axis.
-/// If types do not tell how long the joined tensor is, they tell the length of a slice only at run
-/// time; a part of few elements is gathered, because its length is that of the indices.
+/// The part of a joined tensor that lies where `x` was joined, from `start` to `end` along the
+/// axis. If types do not tell how long the joined tensor is, they tell the length of a slice only
+/// at run time; a part of few elements is gathered, because its length is that of the indices.
 ir::ValueId part_of_joined(ir::Builder& b, ir::ValueId joined, ir::ValueId start, ir::ValueId end,
                            ir::ValueId x, std::int64_t axis) {
   const auto extent = [&](ir::ValueId v) {
@@ -97,8 +97,9 @@ ir::ValueId part_of_joined(ir::Builder& b, ir::ValueId joined, ir::ValueId start
   const ir::Extent own = extent(x);
   if (extent(joined).known() || !own.known() || own.value < 1 || own.value > most_gathered)
     return b("slice", {joined, start, end, b.integers({axis})});
-  const ir::ValueId positions = own.value == 1 ? start
-                                               : b("add", {start, iota(b, b.integers({own.value}))});
+  const ir::ValueId positions = own.value == 1
+                                    ? start
+                                    : b("add", {start, iota(b, b.integers({own.value}))});
   return b("gather", {joined, positions}, {{"axis", axis}});
 }
 

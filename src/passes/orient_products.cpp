@@ -54,6 +54,30 @@ bool read_untransposed(Graph& g, NodeId n, std::size_t side) {
   return true;
 }
 
+/// A product that only a transposition reads gives the transposed result: (A B)' = B' A'.
+bool give_transposed(Graph& g, NodeId n) {
+  const ValueId made = g.node(n).outputs[0];
+  const auto is_matrix = [&](ValueId x) {
+    return g.value(x).type.has_rank() && g.value(x).type.rank() >= 2;
+  };
+  if (g.value(made).uses.size() != 1 || !std::ranges::all_of(g.node(n).inputs, is_matrix))
+    return false;
+  const NodeId reader = g.value(made).uses.front().node;
+  if (reader == NodeId::none || g.node(reader).region != g.node(n).region) return false;
+  const ValueId turned = g.node(reader).outputs[0];
+  if (before_transposition(g, turned) != made) return false;
+  const std::vector<ValueId> operands = g.node(n).inputs;
+  ir::Attributes& attributes = g.node(n).attributes;
+  const bool a = attributes.flag(flags[0]), b = attributes.flag(flags[1]);
+  g.set_input(n, 0, operands[1]);
+  g.set_input(n, 1, operands[0]);
+  attributes.set(flags[0], b ? 0 : 1);
+  attributes.set(flags[1], a ? 0 : 1);
+  g.value(made).type = g.value(turned).type;
+  g.replace_uses(turned, made);
+  return true;
+}
+
 /// The outermost loop around `n` in which `v` is invariant; none if there is no such loop.
 NodeId loop_that_keeps(const Graph& g, NodeId n, ValueId v) {
   NodeId found = NodeId::none;
@@ -106,6 +130,7 @@ bool orient_products(Graph& g) {
     for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) {
       check_cancellation();
       if (!is_product(g.node(n))) continue;
+      if (give_transposed(g, n)) changed = true;
       for (const std::size_t side : {0U, 1U}) {
         while (read_untransposed(g, n, side)) changed = true;
         if (store_transposed(g, n, side)) changed = true;

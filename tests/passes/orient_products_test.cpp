@@ -27,6 +27,30 @@ TEST(OrientProducts, TransposedOperandsAreReadAsTheyStand) {
     yield %y, %z })g");
 }
 
+TEST(OrientProducts, AProductThatIsOnlyTransposedGivesTheTransposedResult) {
+  expect_rewrite(oriented,
+                 R"g(graph "g" (%a: f32[3, 2], %b: f32[2, 4], %c: f32[5, 2, 3], %d: f32[5, 4, 2]) {
+    %p = mat_mul(%a, %b)
+    %y = transpose(%p)
+    %q = mat_mul(%c, %d) transpose_a=1 transpose_b=1
+    %z = transpose(%q) perm=[0, 2, 1]
+    yield %y, %z })g",
+                 R"g(graph "g" (%a: f32[3, 2], %b: f32[2, 4], %c: f32[5, 2, 3], %d: f32[5, 4, 2]) {
+    %p = mat_mul(%b, %a) transpose_a=1 transpose_b=1
+    %q = mat_mul(%d, %c)
+    yield %p, %q })g");
+}
+
+TEST(OrientProducts, AProductThatOthersReadOrOfAVectorStays) {
+  expect_untouched(oriented,
+                   R"g(graph "g" (%a: f32[3, 2], %b: f32[2, 4], %v: f32[2], %c: f32[5, 2, 4]) {
+    %p = mat_mul(%a, %b)
+    %y = transpose(%p) perm=[1, 0]
+    %q = mat_mul(%v, %c)
+    %z = transpose(%q) perm=[1, 0]
+    yield %p, %y, %z })g");
+}
+
 TEST(OrientProducts, ATranspositionThatOthersReadStays) {
   expect_rewrite(oriented, R"g(graph "g" (%a: f32[3, 2], %b: f32[3, 4]) {
     %s = transpose(%a) perm=[1, 0]

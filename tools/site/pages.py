@@ -17,8 +17,9 @@ FENCE = re.compile(r" *(```+|~~~+)")
 LANGUAGES = {".h": "cpp", ".cpp": "cpp", ".py": "python", ".pyi": "python", ".sh": "bash", ".deepx": "text", ".toml": "toml"}
 
 NAVIGATION = {
-    "Use": ["docs/tutorials", "docs/network", "docs/deepx", "docs/functions", "docs/mdf", "docs/training", "docs/gradients", "docs/notebooks", "docs/onnxruntime", "examples", "gallery"],
-    "Reference": ["reference/python", "reference/cpp", "docs/ops", "docs/loops"],
+    "Use": ["docs/tutorials", "docs/inside", "docs/custom_ops", "docs/network", "docs/deepx", "docs/functions", "docs/mdf", "docs/training", "docs/gradients", "docs/notebooks", "docs/onnxruntime", "examples", "gallery"],
+    "Deploy": ["docs/wheels", "docs/cpp", "docs/ahead_of_time", "docs/processes", "docs/serving", "docs/scale"],
+    "Reference": ["reference/python", "reference/cpp", "docs/ops", "docs/loops", "docs/compatibility", "CHANGELOG"],
     "Inside": ["docs/tour", "docs/dependencies", "docs"],
 }  # fmt: skip
 
@@ -108,7 +109,7 @@ def navigation(pages):
     parts = [(title, [entry_of(name, pages) for name in names]) for title, names in NAVIGATION.items()]
     placed = {entry for _, entries in parts for entry in entries}
     left = [page.with_suffix("") for page in pages if str(page.with_suffix("")) not in placed and page != Path("README.md")]
-    parts[0][1].extend(str(page) for page in left if page.parent == Path("docs"))
+    parts[0][1].extend(str(page) for page in left if page.parent in (Path("docs"), Path()))
     parts.append(("Folders", [str(page) for page in left if page.name == "README"]))
     return "".join(contents(entries, f":caption: {title}\n") for title, entries in parts)
 

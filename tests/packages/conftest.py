@@ -2,6 +2,21 @@
 
 import pytest
 
+NOTES = pytest.StashKey[list]()
+
+
+@pytest.fixture(scope="session")
+def note(pytestconfig):
+    """A function that puts a line among the figures, which are printed after all tests."""
+    return pytestconfig.stash.setdefault(NOTES, []).append
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if notes := config.stash.get(NOTES, []):
+        terminalreporter.section("figures")
+        for line in notes:
+            terminalreporter.write_line(line)
+
 
 @pytest.fixture(scope="session")
 def _nodes():

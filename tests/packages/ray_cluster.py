@@ -107,7 +107,10 @@ def begin(work, *args):
 
 
 def kill_a_worker_then_a_node(cluster, seen, work, pause=1.0):
-    """Kills a worker that has begun and, when another one has, a node on which a worker is. `work` is a Future that must still go on."""
+    """Kills a worker that has begun and, when another one has, a node on which a worker is. `work` is a Future that must still go on.
+
+    Returns what was killed, in words.
+    """
     before = len(seen.wait_for(2, work))
     pid, _ = seen.alive()[0]
     os.kill(pid, signal.SIGKILL)
@@ -116,7 +119,7 @@ def kill_a_worker_then_a_node(cluster, seen, work, pause=1.0):
     alive = seen.alive()
     assert alive and not work.done(), "the work ended before a node was killed"
     cluster.kill_node(alive[-1][1])
-    print(f"killed process {pid}, then node {alive[-1][1][:8]}; {len(seen.workers())} workers so far")
+    return f"killed process {pid}, then node {alive[-1][1][:8]}; {len(seen.workers())} workers so far"
 
 
 TEXT = """<ir_version: 10, opset_import: ["" : 21]>

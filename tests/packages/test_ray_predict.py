@@ -78,23 +78,24 @@ class Slowly:
         return self._given.map_batches(Slow, fn_constructor_kwargs={**fn_constructor_kwargs, **self._more}, **asked)
 
 
-def test_a_worker_and_a_node_die(cluster, tmp_path):
+def test_a_worker_and_a_node_die(cluster, tmp_path, note):
     model, seen = rounds(20), tmp_path / "seen"
     seen.mkdir()
     rows = 20_000
     given = dataset(rows, 40).materialize()
     work = rondel.ray.predict(Slowly(given, folder=seen, pause=0.15), model, batch_size=ROWS, workers=2)
     writing = begin(work.write_parquet, str(tmp_path / "out"))
-    kill_a_worker_then_a_node(cluster, Announcements(seen), writing)
+    killed = kill_a_worker_then_a_node(cluster, Announcements(seen), writing)
     writing.result(400)
     files = sorted((tmp_path / "out").glob("*.parquet"))
     found = [parquet.read_table(file).to_pandas() for file in files]
     x, _ = table(rows)
     check_rows(np.concatenate([f["id"] for f in found]), np.concatenate([f["y"] for f in found]), model, x)
+    note(f"inference on Ray: {killed}; nothing was lost")
 
 
-def test_what_a_second_worker_gains_and_ray_takes(cluster, capsys):
-    """Prints figures for docs/scale.md. What is asserted does not depend on the machine: rows and the number of batches."""
+def test_what_a_second_worker_gains_and_ray_takes(cluster, note):
+    """Gives figures for docs/scale.md. What is asserted does not depend on the machine: rows and the number of batches."""
     trips = trips_for(0.010)
     model, blocks, rows = rounds(trips), 16, 16 * 40 * ROWS
     x, ids = table(rows)
@@ -112,14 +113,12 @@ def test_what_a_second_worker_gains_and_ray_takes(cluster, capsys):
         busy = inside["seconds"].sum()
         span = inside["stamp"].max() - (inside["stamp"] - inside["seconds"]).min()
         figures.setdefault(workers, []).append((wall, span, busy, len(inside)))
-    with capsys.disabled():
-        print()
-        for workers, runs in figures.items():
-            for wall, span, busy, count in runs:
-                print(f"{workers} workers: {wall:.1f} s in all, {span:.1f} s from first to last batch, {count} batches of {1e3 * busy / count:.1f} ms, "
-                      f"outside of the model {100 * (1 - busy / (workers * span)):.1f} %")  # fmt: skip
-        best = {workers: min(span for _, span, _, _ in runs) for workers, runs in figures.items()}
-        print(f"2 workers are {best[1] / best[2]:.2f} times as fast as 1")
+    for workers, runs in figures.items():
+        for wall, span, busy, count in runs:
+            note(f"inference on Ray, {workers} workers: {wall:.1f} s in all, {span:.1f} s from first to last batch, {count} batches of "
+                 f"{1e3 * busy / count:.1f} ms, outside of the model {100 * (1 - busy / (workers * span)):.1f} %")  # fmt: skip
+    best = {workers: min(span for _, span, _, _ in runs) for workers, runs in figures.items()}
+    note(f"inference on Ray: 2 workers are {best[1] / best[2]:.2f} times as fast as 1")
 
 
 def _with_x(batch):

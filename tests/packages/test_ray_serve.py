@@ -47,7 +47,7 @@ def serve_on_head(application):
     serve.run(application, name="rondel", route_prefix="/")
 
 
-def test_the_protocol_and_no_request_is_lost_when_a_replica_and_a_node_die(cluster, tmp_path, capsys):
+def test_the_protocol_and_no_request_is_lost_when_a_replica_and_a_node_die(cluster, tmp_path, note):
     model, seen = rounds(50), tmp_path / "seen"
     seen.mkdir()
     x = np.random.default_rng(0).normal(size=(1500, 2, 64)).astype(np.float32)
@@ -89,13 +89,12 @@ def test_the_protocol_and_no_request_is_lost_when_a_replica_and_a_node_die(clust
         (y,) = answer["outputs"]
         np.testing.assert_allclose(np.reshape(y["data"], y["shape"]), expected[k], rtol=1e-4, atol=1e-5)
     assert len(answers) == len(x)
-    with capsys.disabled():
-        print(f"\nkilled replica {pid} and a node after {at} of {len(x)} answers; replicas were {len(seen_by.workers())}")
+    note(f"serving on Ray: killed replica {pid} and a node after {at} of {len(x)} answers; replicas were {len(seen_by.workers())}; no request was lost")
     serve.shutdown()
 
 
-def test_what_ray_takes(cluster, capsys):
-    """Prints figures for docs/scale.md."""
+def test_what_ray_takes(cluster, note):
+    """Gives figures for docs/scale.md."""
     from test_ray_predict import trips_for
 
     model = rounds(trips_for(0.010))
@@ -114,5 +113,4 @@ def test_what_ray_takes(cluster, capsys):
                 http.post(URL + "/infer", data=body, timeout=60).raise_for_status()
             took = (time.perf_counter() - begin) / count
     serve.shutdown()
-    with capsys.disabled():
-        print(f"\na request of 64 rows: {1e3 * here:.1f} ms of the model in the process, {1e3 * took:.1f} ms through Ray Serve")
+    note(f"serving on Ray: a request of 64 rows: {1e3 * here:.1f} ms of the model in the process, {1e3 * took:.1f} ms through Ray Serve")

@@ -34,14 +34,14 @@ class Announced(sweeps.MdfSweep):
         return super().part(first, count)
 
 
-def test_the_rows_are_those_of_one_machine_although_a_worker_and_a_node_die(cluster, tmp_path):
+def test_the_rows_are_those_of_one_machine_although_a_worker_and_a_node_die(cluster, tmp_path, note):
     here = job()
     sweeps.run(here, tmp_path / "here.parquet")
     far = job()
     far.__class__, far.folder = Announced, str(tmp_path / "seen")
     (tmp_path / "seen").mkdir()
     work = begin(lambda: rondel.ray.sweep(far, tmp_path / "far.parquet", batch=10, progress=False))
-    kill_a_worker_then_a_node(cluster, Announcements(tmp_path / "seen"), work)
+    killed = kill_a_worker_then_a_node(cluster, Announcements(tmp_path / "seen"), work)
     assert work.result(300).points == 4000
 
     wrong = job()
@@ -50,6 +50,7 @@ def test_the_rows_are_those_of_one_machine_although_a_worker_and_a_node_die(clus
         rondel.ray.sweep(wrong, tmp_path / "wrong.parquet", progress=False)
     assert not (tmp_path / "wrong.parquet").exists()
     assert parquet.read_table(tmp_path / "far.parquet").equals(parquet.read_table(tmp_path / "here.parquet"))
+    note(f"sweep on Ray: {killed}; nothing was lost")
 
 
 def test_from_the_shell_with_ray_client(cluster, tmp_path):
@@ -63,8 +64,8 @@ def test_from_the_shell_with_ray_client(cluster, tmp_path):
     np.testing.assert_allclose(rows["sine_node.out_port"], expected["sine_node.out_port"][-1], rtol=1e-6, atol=1e-9)
 
 
-def test_what_a_second_worker_gains_and_ray_takes(cluster, capsys):
-    """Prints figures for docs/scale.md: batches of 10 ms on two nodes with a worker each, on one, and in this process."""
+def test_what_a_second_worker_gains_and_ray_takes(cluster, note):
+    """Gives figures for docs/scale.md: batches of 10 ms on two nodes with a worker each, on one, and in this process."""
     begin = time.perf_counter()
     job(40_000).part(0, 40_000)
     batch, parts = max(1, int(40_000 * 0.010 / (time.perf_counter() - begin))), 400
@@ -79,5 +80,4 @@ def test_what_a_second_worker_gains_and_ray_takes(cluster, capsys):
     begin = time.perf_counter()
     sweeps.run(work, batch=batch, progress=False)
     figures["here"] = time.perf_counter() - begin
-    with capsys.disabled():
-        print(f"\n{parts} parts of {batch} points, seconds: " + json.dumps({name: round(x, 2) for name, x in figures.items()}))
+    note(f"sweep on Ray: {parts} parts of {batch} points, seconds: " + json.dumps({name: round(x, 2) for name, x in figures.items()}))

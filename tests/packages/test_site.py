@@ -27,13 +27,13 @@ PICTURES = ("digits", "heat", "speech", "ode", "perceptron", "iafs", "states")
 
 
 @pytest.fixture(scope="module")
-def site():
+def site(note):
     """The folder of a site that was built just now."""
     done = subprocess.run([sys.executable, TOOLS / "build.py"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     counts = re.search(r"(\d+) pages, ([\d,]+) internal links, none dead", done.stdout)
     assert counts and int(counts[1]) > 80 and int(counts[2].replace(",", "")) > 5000, done.stdout
-    print(done.stdout)
+    note("site: " + done.stdout.splitlines()[-1])
     return ROOT / "build" / "site" / "html"
 
 

@@ -91,12 +91,13 @@ def test_a_wheel_has_one_library(unpacked):
     assert len([name for name in libraries(unpacked) if name.startswith("librondel")]) == 1
 
 
-def test_the_name_has_a_manylinux_tag_and_the_size_is_small(wheel):
+def test_the_name_has_a_manylinux_tag_and_the_size_is_small(wheel, note):
     assert re.fullmatch(r"rondel-[\d.]+-cp3\d+-cp3\d+-manylinux_2_\d+_x86_64\.whl", wheel.name)
     assert wheel.stat().st_size <= 40 << 20
+    note(f"{wheel.name}: {wheel.stat().st_size / 2**20:.1f} MiB")
 
 
-def test_nothing_of_the_system_is_needed_but_the_basic_libraries(unpacked):
+def test_nothing_of_the_system_is_needed_but_the_basic_libraries(unpacked, note):
     inside = libraries(unpacked)
     assert any(name.startswith("librondel") for name in inside)
     needed = set()
@@ -105,6 +106,7 @@ def test_nothing_of_the_system_is_needed_but_the_basic_libraries(unpacked):
             dynamic = ELFFile(file).get_section_by_name(".dynamic")
             needed |= {tag.needed for tag in dynamic.iter_tags("DT_NEEDED")}
     assert needed - set(inside) <= SYSTEM
+    note(f"the wheel needs {', '.join(sorted(needed - set(inside)))}")
 
 
 def test_symbols_are_hidden_and_stripped(unpacked):

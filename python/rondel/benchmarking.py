@@ -89,7 +89,7 @@ def _measure(model, feeds, engines, threads, rounds, cold_rounds, options, repor
         for engine in order:
             with refusal_of(engine):
                 if engine in calls:
-                    cold[engine].append(_in_own_process(engine, model, feeds, threads, options))
+                    cold[engine].append(in_own_process(engine, model, feeds, threads, options))
     for engine in list(calls):
         report(f"warming up {engine}, {named}")
         with refusal_of(engine):
@@ -205,7 +205,7 @@ def _difference(got, reference):
 # ---- one engine in a process of its own ---------------------------------------------------------------------
 
 
-def _in_own_process(engine, model, feeds, threads, options):
+def in_own_process(engine, model, feeds, threads, options):
     """Loads and runs a model in a new process: {"load", "first_run": seconds, "peak_bytes": bytes or None}."""
     start = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
     answer = subprocess.run(

@@ -71,14 +71,14 @@ def test_a_model_that_onnxruntime_refuses_is_measured_alone(bench):
 
 
 def test_an_engine_that_fails_in_its_own_process_only_has_an_error(bench, monkeypatch):
-    real = benchmarking._in_own_process
+    real = benchmarking.in_own_process
 
     def refused(engine, *rest):
         if engine == "onnxruntime":
             raise RuntimeError("onnxruntime failed in a process of its own: out of memory")
         return real(engine, *rest)
 
-    monkeypatch.setattr(benchmarking, "_in_own_process", refused)
+    monkeypatch.setattr(benchmarking, "in_own_process", refused)
     code, out, err = bench(SUM, *QUICK)
     assert code == 0 and "onnxruntime does not run it: RuntimeError: onnxruntime failed in a process of its own: out of memory" in out, err
     code, out, _ = bench(SUM, *QUICK, "--json")
@@ -108,7 +108,7 @@ def test_the_outputs_compared_are_those_of_the_code_that_is_timed(monkeypatch):
             return [np.float32([1])]
 
     monkeypatch.setattr(benchmarking, "make_session", lambda engine, *rest: {"reference": Reference, "better": Better}[engine]())
-    monkeypatch.setattr(benchmarking, "_in_own_process", lambda *rest: {"load": 1.0, "first_run": 1.0, "peak_bytes": None})
+    monkeypatch.setattr(benchmarking, "in_own_process", lambda *rest: {"load": 1.0, "first_run": 1.0, "peak_bytes": None})
     monkeypatch.setattr(benchmarking, "warm_up", lambda call: call())
     found = benchmarking.benchmark(b"", {}, ["reference", "better"], rounds=1, cold_rounds=1)
     assert [row["difference"] for row in found["rows"]] == [0.0, 0.5]

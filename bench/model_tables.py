@@ -1,0 +1,131 @@
+"""What bench/models.py measured, as a table for people and as docs/performance.md."""
+
+import math
+
+ENGINES = ("rondel", "onnxruntime")
+THREADS = (1, 2)
+LIMIT = 1.1  #: the greatest ratio that we accept
+
+PAGE = """\
+# Performance
+
+<!-- Written by bench/models.py; `./dev bench models --write` measures all of it again. -->
+
+Models and single ops in Rondel {rondel} and in ONNX Runtime {onnxruntime}: {processor}, {cores} cores, {date}. {load}
+
+- **Time**: of a run through Python, in microseconds: the median of the runs of some rounds, in which the two engines take turns. Rondel's code is compiled
+  before the first run (`RONDEL_JIT=2`), as it is after a while otherwise. **ratio**: Rondel's time divided by ONNX Runtime's: below 1, Rondel is faster.
+- **Peak memory**: what loading and a second of runs add, at most, to a process of its own with one thread.
+- **Models**: those of [tests/exported](../tests/exported/README.md), written by the exporters of torch, TensorFlow, onnxscript and scikit-learn, with inputs of length {size} (scikit-learn: {rows} rows); and those that
+  installed Python packages bring along. **Ops**: one case of each op in `tests/python/op_cases.py`, in f32 where the op takes it; most are so small that the call from Python is most of the time;
+  element-wise ops have 65,536 elements.
+
+`./dev bench` measures loops ([bench/README.md](../bench/README.md)), `rondel bench` any model ([inside.md](inside.md)).
+
+## In short
+
+| | threads | measured | geometric mean of the ratios | greatest | above {limit} |
+|---|---|---|---|---|---|
+{means}
+
+{slow}
+
+## Models
+
+{models}
+
+## Ops
+
+{ops}
+"""
+
+
+def ratio(row, threads, of="fastest"):
+    """Rondel's time divided by ONNX Runtime's: of the fastest runs, or (of="seconds") of the median runs."""
+    times = row[of][str(threads)]
+    return times["rondel"] / times["onnxruntime"]
+
+
+def measured(rows, kind):
+    """The rows of a kind that both engines ran."""
+    return [row for row in rows if row["kind"] == kind and "error" not in row]
+
+
+def means(rows):
+    """(kind, threads, the ratios) of what was measured."""
+    for kind in ("model", "op"):
+        of_kind = measured(rows, kind)
+        for threads in THREADS if of_kind else ():
+            yield kind, threads, [ratio(row, threads) for row in of_kind]
+
+
+def geometric_mean(numbers):
+    return math.exp(sum(map(math.log, numbers)) / len(numbers))
+
+
+def summary(rows):
+    """Lines: geometric means, the greatest ratios, and how many are above the limit."""
+    for kind, threads, found in means(rows):
+        yield f"{len(found)} {kind}{'s' * (len(found) > 1)}, {threads} thread{'s' * (threads > 1)}: geometric mean {geometric_mean(found):.2f}, greatest {max(found):.2f}, {sum(r > LIMIT for r in found)} above {LIMIT}"
+
+
+HEAD = ["kind", "name", *(title for n in ("1 thread", "2 threads") for title in (f"us, {n}", "ONNX Runtime", "ratio", "fastest")), "peak MiB", "ONNX Runtime"]
+
+
+def cells(row):
+    """A row of the table."""
+    made = [row["kind"], row["name"]]
+    if "error" in row:
+        return [*made, "", "cannot run it", *[""] * 8]
+    for threads in THREADS:
+        seconds = row["seconds"][str(threads)]
+        made += [f"{1e6 * seconds[engine]:,.1f}" for engine in ENGINES] + [f"{ratio(row, threads, 'seconds'):.2f}", f"{ratio(row, threads):.2f}"]
+    peaks = row.get("peak_bytes", {})
+    return made + ["" if peaks.get(engine) is None else f"{peaks[engine] / 2**20:.1f}" for engine in ENGINES]
+
+
+def table(rows):
+    from rondel.texts import render
+
+    return render(HEAD, map(cells, rows), right=HEAD[2:])
+
+
+def page(found, size, rows_each):
+    """docs/performance.md."""
+    rows = found["rows"]
+    lines = [
+        f"| {kind}s | {threads} | {len(ratios)} | {geometric_mean(ratios):.2f} | {max(ratios):.2f} | {sum(r > LIMIT for r in ratios)} |"
+        for kind, threads, ratios in means(rows)
+    ]
+    return PAGE.format(
+        **found["machine"], **found["versions"], load=load_text(rows, found["machine"]["cores"]), size=size, rows=f"{rows_each:,}", limit=LIMIT,
+        means="\n".join(lines), slow=slow_text(rows), models=markdown(rows, "model", range(1, 12)), ops=markdown(rows, "op", range(1, 10)),
+    )  # fmt: skip
+
+
+def load_text(rows, cores):
+    """How busy the machine was."""
+    loads = sorted(row["load"] for row in rows)
+    text = f"The load average was {loads[0]:.1f} to {loads[-1]:.1f}, {loads[len(loads) // 2]:.1f} in the middle of the cases; the benchmark alone makes 1 to 2."
+    if loads[len(loads) // 2] > cores:
+        text += " So other work ran beside it: times are too long, those with two threads above all; ratios suffer less."
+    return text
+
+
+def slow_text(rows):
+    """The names of what is slower than the limit."""
+    slow = []
+    for row in rows:
+        ratios = {} if "error" in row else {threads: ratio(row, threads) for threads in THREADS}
+        if any(r > LIMIT for r in ratios.values()):
+            slow.append(f"{row['name']} ({', '.join(f'{r:.2f}' for r in ratios.values())})")
+    refused = [row["name"] for row in rows if "error" in row]
+    text = f"Above {LIMIT}, with one thread and with two: {', '.join(slow)}." if slow else f"Nothing is above {LIMIT}."
+    return text + (f" ONNX Runtime does not run: {', '.join(refused)}." if refused else "")
+
+
+def markdown(rows, kind, columns):
+    """The rows of a kind as a table in Markdown."""
+    lines = [[HEAD[k] for k in columns], ["---" if k == 1 else "---:" for k in columns]]
+    lines += [[cells(row)[k] for k in columns] for row in rows if row["kind"] == kind]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -63,10 +63,15 @@ def geometric_mean(numbers):
     return math.exp(sum(map(math.log, numbers)) / len(numbers))
 
 
+def text_of(ratio):
+    """'0.52', '0.0031'"""
+    return f"{ratio:.2f}" if ratio >= 0.095 else f"{ratio:.2g}"
+
+
 def summary(rows):
     """Lines: geometric means, the greatest ratios, and how many are above the limit."""
     for kind, threads, found in means(rows):
-        yield f"{len(found)} {kind}{'s' * (len(found) > 1)}, {threads} thread{'s' * (threads > 1)}: geometric mean {geometric_mean(found):.2f}, greatest {max(found):.2f}, {sum(r > LIMIT for r in found)} above {LIMIT}"
+        yield f"{len(found)} {kind}{'s' * (len(found) > 1)}, {threads} thread{'s' * (threads > 1)}: geometric mean {text_of(geometric_mean(found))}, greatest {text_of(max(found))}, {sum(r > LIMIT for r in found)} above {LIMIT}"
 
 
 HEAD = ["kind", "name", *(title for n in ("1 thread", "2 threads") for title in (f"us, {n}", "ONNX Runtime", "ratio", "fastest")), "peak MiB", "ONNX Runtime"]
@@ -79,7 +84,7 @@ def cells(row):
         return [*made, "", "cannot run it", *[""] * 8]
     for threads in THREADS:
         seconds = row["seconds"][str(threads)]
-        made += [f"{1e6 * seconds[engine]:,.1f}" for engine in ENGINES] + [f"{ratio(row, threads, 'seconds'):.2f}", f"{ratio(row, threads):.2f}"]
+        made += [f"{1e6 * seconds[engine]:,.1f}" for engine in ENGINES] + [text_of(ratio(row, threads, of)) for of in ("seconds", "fastest")]
     peaks = row.get("peak_bytes", {})
     return made + ["" if peaks.get(engine) is None else f"{peaks[engine] / 2**20:.1f}" for engine in ENGINES]
 
@@ -94,7 +99,7 @@ def page(found, size, rows_each):
     """docs/performance.md."""
     rows = found["rows"]
     lines = [
-        f"| {kind}s | {threads} | {len(ratios)} | {geometric_mean(ratios):.2f} | {max(ratios):.2f} | {sum(r > LIMIT for r in ratios)} |"
+        f"| {kind}s | {threads} | {len(ratios)} | {text_of(geometric_mean(ratios))} | {text_of(max(ratios))} | {sum(r > LIMIT for r in ratios)} |"
         for kind, threads, ratios in means(rows)
     ]
     return PAGE.format(
@@ -108,7 +113,8 @@ def load_text(rows, cores):
     loads = sorted(row["load"] for row in rows)
     text = f"The load average was {loads[0]:.1f} to {loads[-1]:.1f}, {loads[len(loads) // 2]:.1f} in the middle of the cases; the benchmark alone makes 1 to 2."
     if loads[len(loads) // 2] > cores:
-        text += " So other work ran beside it: times are too long, those with two threads above all; ratios suffer less."
+        text += " So other work ran beside it, and runs that take milliseconds were interrupted more often than not: "
+        text += "their medians are too long, those with two threads above all. *fastest* is what to read."
     return text
 
 

@@ -1,6 +1,6 @@
 """Models and single ops beside ONNX Runtime, with one thread and two; one table.
 
-    python bench/models.py                   all of them: half an hour
+    python bench/models.py                   all of them, which takes half an hour
     python bench/models.py --only sklearn    those whose names contain "sklearn" (may be given again)
     python bench/models.py --write           also writes docs/performance.md
 
@@ -37,6 +37,7 @@ PAGE = ROOT / "docs" / "performance.md"
 TOLERANCE = 1e-3  #: of |difference| / (1 + |reference|); products are added in another order
 SIZE, ROWS = 40, 1000  #: of the programs in tests/exported: their length; rows for models of scikit-learn
 SEED = 7
+WARM_UP = 0.3  #: seconds; the code is compiled before the first run
 
 sys.path.append(str(ROOT / "tests"))
 
@@ -179,14 +180,13 @@ def measure(case, rounds, memory):
     difference; load: the machine's load average; or error, what ONNX Runtime says where it does not run the case."""
     model, feeds = case.make()
     row = {"kind": case.kind, "name": case.name, "load": os.getloadavg()[0], "seconds": {}, "fastest": {}, "difference": 0.0}
-    settling = measuring.SETTLING if case.kind == "model" else 0.3
     for threads in THREADS:
         calls, outputs = {}, {}
         for engine in ENGINES:
             try:
                 session = measuring.make_session(engine, model, threads, case.options)
                 calls[engine] = functools.partial(session.run, None, feeds)
-                measuring.warm_up(calls[engine], settling)
+                measuring.warm_up(calls[engine], WARM_UP)
                 outputs[engine] = calls[engine]()
             except Exception as error:
                 if engine == "rondel":

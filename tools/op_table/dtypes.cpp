@@ -93,6 +93,11 @@ bool takes(const onnx::pb::OpSchema::FormalParameter& input, const ir::Type& typ
   });
 }
 
+bool takes_sequences_only(const onnx::pb::OpSchema::FormalParameter& input) {
+  return std::ranges::all_of(input.GetTypes(),
+                             [](const auto* t) { return t->starts_with("seq("); });
+}
+
 /// What ONNX's schema says. Inputs that may be left out are.
 Signature signature(const onnx::pb::OpSchema& schema) {
   Signature made;
@@ -102,7 +107,7 @@ Signature signature(const onnx::pb::OpSchema& schema) {
     if (input.GetOption() == onnx::pb::OpSchema::Optional) continue;
     const auto [at, fresh] = variables.try_emplace(input.GetTypeStr(), variables.size());
     made.variadic = input.GetOption() == onnx::pb::OpSchema::Variadic;
-    port = {true, at->second, (*input.GetTypes().begin())->starts_with("seq(")};
+    port = {true, at->second, takes_sequences_only(input)};
     if (!fresh) continue;
     Dtypes& taken = made.variables.emplace_back();
     for (const DType t : all_dtypes())

@@ -186,7 +186,10 @@ def _difference(got, reference):
     if isinstance(reference, list):
         same = isinstance(got, list) and len(got) == len(reference)
         return max(map(_difference, got, reference), default=0.0) if same else float("inf")
-    if reference is None or got is None or isinstance(reference, dict):
+    if isinstance(reference, dict):
+        same = isinstance(got, dict) and list(got) == list(reference)
+        return max((_difference(got[key], reference[key]) for key in reference), default=0.0) if same else float("inf")
+    if reference is None or got is None:
         return 0.0 if got == reference else float("inf")
     g, r = np.asarray(got), np.asarray(reference)
     if g.shape != r.shape:
@@ -205,7 +208,7 @@ def _difference(got, reference):
 # ---- one engine in a process of its own ---------------------------------------------------------------------
 
 
-def in_own_process(engine, model, feeds, threads, options):
+def in_own_process(engine: str, model: str | bytes, feeds: Mapping[str, Any], threads: int, options: Mapping[str, Any]) -> dict[str, Any]:
     """Loads and runs a model in a new process: {"load", "first_run": seconds, "peak_bytes": bytes or None}."""
     start = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
     answer = subprocess.run(

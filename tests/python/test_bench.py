@@ -135,3 +135,7 @@ def test_differences():
     assert benchmarking.disagreement([one], [np.float32([1])]) == np.inf
     assert benchmarking.disagreement([np.array(["a"], object)], [np.array(["b"], object)]) == np.inf
     assert benchmarking.disagreement([[one]], [[two, two]]) == np.inf
+    # Maps, as classifiers of scikit-learn give them.
+    assert benchmarking.disagreement([[{"a": 1.0, "b": 1.0}]], [[{"a": 1.0, "b": 1.5}]]) == 0.2
+    assert benchmarking.disagreement([[{"a": 1.0}]], [[{"b": 1.0}]]) == np.inf
+    assert benchmarking.disagreement([[{"a": 1.0}]], [[1.0]]) == np.inf

@@ -9,9 +9,9 @@ LIMIT = 1.1  #: the greatest ratio that we accept
 PAGE = """\
 # Performance
 
-<!-- Written by bench/models.py; `./dev bench models --write` measures all of it again. -->
+<!-- Written by bench/models.py; `./dev bench models --write` measures all of it again. Rows may be of several runs: --only measures some anew. -->
 
-Models and single ops in Rondel {rondel} and in ONNX Runtime {onnxruntime}: {processor}, {cores} cores, {date}. {load}
+Models and single ops in Rondel {rondel} and in ONNX Runtime {onnxruntime}: {processor}, {cores} cores, {date} (some rows may be of earlier runs of the benchmark). {load}
 
 - **Time**: of a run through Python, in microseconds: the median of the runs of some rounds, in which the two engines take turns. Rondel's code is compiled
   before the first run (`RONDEL_JIT=2`), as it is after a while otherwise. **ratio**: Rondel's time divided by ONNX Runtime's: below 1, Rondel is faster.

@@ -9,7 +9,7 @@ tests/python/op_cases.py. The engines take turns in one process, 20 ms each, eac
 run, a ratio Rondel's time divided by ONNX Runtime's; "fastest" is the ratio of the fastest runs, which depends less on what else the
 machine does. The peak memory of a model is measured in a process of its own for each engine.
 
-The rows are kept in build/bench/models.json: --only measures some of them anew. Exit code: 0; 1 if outputs differ by more than 1e-3.
+The rows are kept in build/bench/models.json: --only measures some of them anew. Exit code: 0; 1 if outputs differ by more than 1e-3 (but for ops where docs/ops.md says so).
 """
 
 import argparse
@@ -37,6 +37,7 @@ PAGE = ROOT / "docs" / "performance.md"
 TOLERANCE = 1e-3  #: of |difference| / (1 + |reference|); products are added in another order
 SIZE, ROWS = 40, 1000  #: of the programs in tests/exported: their length; rows for models of scikit-learn
 SEED = 7
+DIFFERENT = {"StringSplit"}  #: ops whose results differ on purpose: docs/ops.md says why
 WARM_UP = 0.3  #: seconds; the code is compiled before the first run
 
 sys.path.append(str(ROOT / "tests"))
@@ -230,7 +231,7 @@ def main(arguments=None):
     if options.write:
         PAGE.write_text(page(found, SIZE, ROWS))
         print(f"wrote {PAGE.relative_to(ROOT)}")
-    differing = [row for row in rows if row["difference"] > TOLERANCE]
+    differing = [row for row in rows if row["difference"] > TOLERANCE and row["name"] not in DIFFERENT]
     for row in differing:
         print(f"{row['name']}: the outputs differ by {row['difference']:.1e}", file=sys.stderr)
     return 1 if differing else 0

@@ -576,11 +576,23 @@ TypeEnvironment environment_around(const Graph& g, NodeId n) {
   return environment_of(g, reads);
 }
 
+/// Tensors in a list, or in an optional, need not have the extents that have these names elsewhere.
+static Type without_symbols(const Type& t) {
+  if (t.is_sequence()) return Type::sequence(without_symbols(t.element()));
+  if (t.is_optional()) return Type::optional(without_symbols(t.element()));
+  if (!t.is_tensor() || !t.has_rank()) return t;
+  Extents extents = t.extents();
+  for (Extent& e : extents)
+    if (!e.known()) e = {};
+  return Type::tensor(t.dtype(), std::move(extents));
+}
+
 TypeEnvironment named_type_environment(const Graph& g) {
   TypeEnvironment k = type_environment(g);
   k.name_unknowns = true;
   for (const ValueId v : g.root().params) {
     const Type& t = g.value(v).type;
+    if (t.is_sequence() || t.is_optional()) k.types[index(v)] = without_symbols(t);
     if (!t.is_tensor() || !t.has_rank()) continue;
     Extents extents = t.extents();
     for (std::size_t a = 0; a < extents.size(); ++a) {

@@ -11,10 +11,29 @@ bool is_op(const Graph& g, NodeId n, std::string_view op) {
   return n != NodeId::none && g.node(n).op->name == op;
 }
 
+Reading reading_of(const Node& n) {
+  if (n.op->name == "sequence_at") return Reading::item;
+  if (n.op->name == "sequence_length") return Reading::length;
+  if (n.op->name != "concat_from_sequence") return Reading::other;
+  return n.attributes.flag("new_axis") ? Reading::stacked : Reading::joined;
+}
+
+Making making_of(const Node& n) {
+  if (n.op->name == "sequence_empty") return Making::empty;
+  if (n.op->name == "sequence_construct") return Making::named;
+  if (n.op->name == "split_to_sequence") return Making::parts;
+  if (n.op->name == "sequence_insert") return Making::inserted;
+  if (n.op->name == "sequence_erase") return Making::erased;
+  return Making::other;
+}
+
+bool has_operand(const Node& n, std::size_t k) {
+  return k < n.inputs.size() && n.inputs[k] != ValueId::none;
+}
+
 bool appends(const Graph& g, NodeId n) {
-  if (!is_op(g, n, "sequence_insert")) return false;
-  const Node& insert = g.node(n);
-  return insert.inputs.size() < 3 || insert.inputs[2] == ValueId::none;
+  return n != NodeId::none && making_of(g.node(n)) == Making::inserted &&
+         !has_operand(g.node(n), 2);
 }
 
 std::optional<std::vector<ValueId>> named_items(const Graph& g, ValueId list) {

@@ -83,9 +83,29 @@ class ListReads {
         return has_axis(i, count) ? items[static_cast<std::size_t>(axis_from_front(i, count))]
                                   : ValueId::none;
       }
-      case Reading::joined: return b("concat", items, {{"axis", SlicesReader::axis_of(node)}});
+      case Reading::joined:
+        return may_be_joined(items, SlicesReader::axis_of(node))
+                   ? b("concat", items, {{"axis", SlicesReader::axis_of(node)}})
+                   : ValueId::none;
       default: return ValueId::none;
     }
+  }
+
+  /// Whether tensors may have extents with which they can be joined. If not, the list says so when
+  /// it is joined, which it may never be.
+  bool may_be_joined(const std::vector<ValueId>& items, std::int64_t axis) const {
+    const Type* first = nullptr;
+    for (const ValueId v : items) {
+      const Type& t = g_.value(v).type;
+      if (!t.has_rank()) continue;
+      if (first == nullptr) first = &t;
+      if (t.rank() != first->rank() || !has_axis(axis, t.rank())) return false;
+      for (std::int64_t a = 0; a < t.rank(); ++a)
+        if (a != axis_from_front(axis, t.rank()) && t.extent(a).known() &&
+            first->extent(a).known() && !(t.extent(a) == first->extent(a)))
+          return false;
+    }
+    return true;
   }
 
   Graph& g_;

@@ -3,6 +3,7 @@
 #include "base/axis.h"
 #include "passes/batched_trips.h"
 #include "passes/lists.h"
+#include "passes/named_extents.h"
 #include "passes/slices_reader.h"
 
 #include <limits>
@@ -20,13 +21,6 @@ constexpr const char* out_of_range = "the position is out of range for the seque
 
 }  // namespace
 
-Type without_own_symbols(const Type& t) {
-  ir::Extents extents = t.extents();
-  for (Extent& e : extents)
-    if (e.symbolic() && !e.symbol.is_of_models()) e = {};
-  return Type::tensor(t.dtype(), std::move(extents));
-}
-
 std::vector<Type> ListForm::types() const {
   ir::Extents block = without_own_symbols(Type::tensor(dtype, item)).extents();
   if (ragged) block[static_cast<std::size_t>(axis)] = {};
@@ -37,15 +31,18 @@ std::vector<Type> ListForm::types() const {
 }
 
 PackedListWriter::PackedListWriter(ir::Graph& g, ir::NodeId n, const ListForm& form)
-    : g_(g), n_(n), b_(g, g.node(n).region), form_(form) {
+    : b_(g, g.node(n).region), form_(form) {
   b_.insert_before(n);
   b_.source(g.node(n).source);
 }
 
-PackedListWriter::PackedListWriter(ir::Graph& g, ir::RegionId r, const ListForm& form)
-    : g_(g), b_(g, r), form_(form) {}
-
 // Lists that are made.
+
+PackedList PackedListWriter::of_list(ValueId list) {
+  ir::Attributes how{{"item", Type::tensor(form_.dtype, form_.item)}, {"axis", form_.axis}};
+  if (!form_.ragged) how.set("new_axis", 1);
+  return b_.add("pack_sequence", {list}, how, form_.ragged ? 2 : 1);
+}
 
 PackedList PackedListWriter::empty(const ExtentValue& value_of) {
   const Type type = form_.types()[0];
@@ -87,9 +84,25 @@ PackedList PackedListWriter::of_slices(ValueId whole, std::int64_t axis, bool ke
     const ValueId apart = keeps_axis ? b_("unsqueeze", {whole, one(axis + 1)}) : whole;
     return {with_axis_moved(b_, apart, axis, form_.axis)};
   }
-  const ValueId count = b_("squeeze", {extent(whole, axis), one(0)});
-  const ValueId next = b_.scalar(std::int64_t{1});
-  return {whole, b_("range", {b_.scalar(std::int64_t{0}), b_("add", {count, next}), next})};
+  return {whole, up_to(plus_one(b_("squeeze", {extent(whole, axis), one(0)})))};
+}
+
+PackedList PackedListWriter::of_parts(ValueId whole, ValueId lengths) {
+  const ValueId given = as_i64(lengths), zero = b_.scalar(std::int64_t{0});
+  const ValueId all = b_("squeeze", {extent(whole, form_.axis), one(0)});
+  if (b_.graph().value(lengths).type.rank() == 0) {
+    check(b_("greater", {given, zero}), "a part of a sequence must have length 1 or more");
+    // Nothing overflows, and nothing that never runs is refused when the model is read.
+    const ValueId each = b_("max", {b_("min", {given, all}), b_.scalar(std::int64_t{1})});
+    const ValueId more = b_("sub", {b_("add", {all, each}), b_.scalar(std::int64_t{1})});
+    const ValueId ends = b_("mul", {up_to(plus_one(b_("div", {more, each}))), each});
+    return {whole, b_("min", {ends, all})};
+  }
+  check(b_("and", {b_("greater_or_equal", {given, zero}), b_("less_or_equal", {given, all})}),
+        "a length of a part of a sequence is negative, or longer than the tensor");
+  check(b_("equal", {b_("reduce_sum", {given}, {{"keepdims", 0}}), all}),
+        "the lengths of the parts of a sequence do not add up to the extent of the tensor");
+  return {whole, b_("concat", {one(0), b_("cum_sum", {given, zero})}, {{"axis", 0}})};
 }
 
 PackedList PackedListWriter::with(const PackedList& list, ValueId item) {
@@ -102,19 +115,18 @@ PackedList PackedListWriter::with(const PackedList& list, ValueId item) {
 /// The tensor goes to the end of the block, of which rows are then taken in another order: so the
 /// length follows from the types.
 PackedList PackedListWriter::with(const PackedList& list, ValueId item, ValueId position) {
-  const ValueId count = length(list), next = b_.scalar(std::int64_t{1});
+  const ValueId count = length(list);
   const ValueId at = from_front(position, count, true), all = with(list, item)[0];
-  const ValueId row = b_("range", {b_.scalar(std::int64_t{0}), b_("add", {count, next}), next});
-  const ValueId moved = b_("where", {b_("equal", {row, at}), count, b_("sub", {row, next})});
+  const ValueId row = up_to(plus_one(count)), before = b_("sub", {row, b_.scalar(std::int64_t{1})});
+  const ValueId moved = b_("where", {b_("equal", {row, at}), count, before});
   const ValueId taken = b_("where", {b_("less", {row, at}), row, moved});
   return {b_("gather", {all, taken}, {{"axis", form_.axis}})};
 }
 
 PackedList PackedListWriter::without(const PackedList& list, ValueId position) {
-  const ValueId count = length(list), next = b_.scalar(std::int64_t{1});
-  const ValueId at = from_front(position, count, false);
-  const ValueId row = b_("range", {b_.scalar(std::int64_t{0}), b_("sub", {count, next}), next});
-  const ValueId taken = b_("where", {b_("less", {row, at}), row, b_("add", {row, next})});
+  const ValueId count = length(list), at = from_front(position, count, false);
+  const ValueId row = up_to(b_("sub", {count, b_.scalar(std::int64_t{1})}));
+  const ValueId taken = b_("where", {b_("less", {row, at}), row, plus_one(row)});
   return {b_("gather", {list[0], taken}, {{"axis", form_.axis}})};
 }
 
@@ -130,8 +142,8 @@ PackedList PackedListWriter::without_last(const PackedList& list) {
 
 // What is read.
 
-ValueId PackedListWriter::read(const PackedList& list) {
-  const ir::Node& node = g_.node(n_);
+ValueId PackedListWriter::read(ir::NodeId n, const PackedList& list) {
+  const ir::Node& node = b_.graph().node(n);
   const Reading reading = reading_of(node);
   if (reading == Reading::length) return length(list);
   if (reading == Reading::item) return item(list, node.inputs[1]);
@@ -141,7 +153,7 @@ ValueId PackedListWriter::read(const PackedList& list) {
     check(b_("greater", {length(list), b_.scalar(std::int64_t{0})}), nothing_to_join);
     return list[0];
   }
-  return SlicesReader(g_, n_, {stacked(list), form_.axis, false}).read();
+  return SlicesReader(b_.graph(), n, {stacked(list), form_.axis, false}).read();
 }
 
 ValueId PackedListWriter::length(const PackedList& list) {
@@ -164,10 +176,9 @@ ValueId PackedListWriter::item(const PackedList& list, ValueId position) {
 /// `axis`.
 ValueId PackedListWriter::stacked(const PackedList& list) {
   if (!form_.ragged) return list[0];
-  const ValueId count = length(list), zero = b_.scalar(std::int64_t{0}),
-                next = b_.scalar(std::int64_t{1});
-  check(b_("greater", {count, zero}), nothing_to_join);
-  const ValueId row = b_("range", {zero, b_("add", {count, next}), next});
+  const ValueId count = length(list);
+  check(b_("greater", {count, b_.scalar(std::int64_t{0})}), nothing_to_join);
+  const ValueId row = up_to(plus_one(count));
   const ValueId first = slice(list[1], one(1), one(2), 0);
   check(b_("equal", {list[1], b_("mul", {row, first})}),
         "the tensors of the sequence have different shapes; expected one shape to join them");
@@ -195,9 +206,22 @@ ValueId PackedListWriter::with_axis(ValueId item) {
   return form_.ragged ? item : b_("unsqueeze", {item, one(form_.axis)});
 }
 
+ValueId PackedListWriter::as_i64(ValueId v) {
+  if (b_.graph().value(v).type.dtype() == DType::i64) return v;
+  return b_("convert", {v}, {{"to", Type::scalar(DType::i64)}});
+}
+
+ValueId PackedListWriter::up_to(ValueId end) {
+  return b_("range", {b_.scalar(std::int64_t{0}), end, b_.scalar(std::int64_t{1})});
+}
+
+ValueId PackedListWriter::plus_one(ValueId v) {
+  return b_("add", {v, b_.scalar(std::int64_t{1})});
+}
+
 /// A position as a scalar.
 ValueId PackedListWriter::integer(ValueId position) {
-  const Type& t = g_.value(position).type;
+  const Type& t = b_.graph().value(position).type;
   if (t.has_rank() && t.rank() == 0) return position;
   return b_("reshape", {position, b_.integers({})});
 }
@@ -205,10 +229,7 @@ ValueId PackedListWriter::integer(ValueId position) {
 /// A position in a list of `length`, counted from the front, i64[]. `end`: the length itself is
 /// one, too.
 ValueId PackedListWriter::from_front(ValueId position, ValueId length, bool end) {
-  const ValueId zero = b_.scalar(std::int64_t{0}), given = integer(position);
-  const ValueId at = g_.value(given).type.dtype() == DType::i64
-                         ? given
-                         : b_("convert", {given}, {{"to", Type::scalar(DType::i64)}});
+  const ValueId zero = b_.scalar(std::int64_t{0}), at = as_i64(integer(position));
   const ValueId counted = b_("where", {b_("less", {at, zero}), b_("add", {at, length}), at});
   check(b_("and", {b_("greater_or_equal", {counted, zero}),
                    b_(end ? "less_or_equal" : "less", {counted, length})}),

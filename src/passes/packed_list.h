@@ -6,10 +6,6 @@
 
 namespace rondel::passes {
 
-/// The type without extents that are known only by names which this library has made. They are not
-/// known in a graph.
-ir::Type without_own_symbols(const ir::Type& tensor);
-
 /// How the tensors of a list lie in one tensor, the block.
 ///
 /// If all have one shape, they lie along an axis of their own, as in a stack. Tensors that differ
@@ -34,29 +30,36 @@ using ExtentValue = std::function<ir::ValueId(ir::Builder&, const ir::Extent&)>;
 /// Writes what nodes make of lists in one form.
 class PackedListWriter {
  public:
+  PackedListWriter(const ir::Builder& b, const ListForm& form) : b_(b), form_(form) {}
   /// Writes before a node that is to be replaced.
   PackedListWriter(ir::Graph&, ir::NodeId, const ListForm&);
-  /// Writes at the end of a region.
-  PackedListWriter(ir::Graph&, ir::RegionId, const ListForm&);
 
+  /// Of a list that is there. All its tensors must have the form.
+  PackedList of_list(ir::ValueId list);
   PackedList empty(const ExtentValue&);
   PackedList of(std::span<const ir::ValueId> items);
   /// The slices of extent 1 of a tensor along an axis, which they have or not.
   PackedList of_slices(ir::ValueId whole, std::int64_t axis, bool keeps_axis);
+  /// The parts of a tensor along the axis of a ragged list. `lengths`: one integer for all parts,
+  /// of which the last may be shorter, or one for each.
+  PackedList of_parts(ir::ValueId whole, ir::ValueId lengths);
   PackedList with(const PackedList&, ir::ValueId item);
   /// Of a list that is not ragged: with a tensor before a position, or without the one there.
   PackedList with(const PackedList&, ir::ValueId item, ir::ValueId position);
   PackedList without(const PackedList&, ir::ValueId position);
   PackedList without_last(const PackedList&);
-  /// What the node reads: a tensor, the length, all joined.
-  ir::ValueId read(const PackedList&);
+  /// What a node reads, before which this is written: a tensor, the length, all joined.
+  ir::ValueId read(ir::NodeId, const PackedList&);
   ir::ValueId list(const PackedList&);
 
  private:
   ir::ValueId length(const PackedList&);  ///< i64[]
   ir::ValueId item(const PackedList&, ir::ValueId position);
   ir::ValueId with_axis(ir::ValueId item);
+  ir::ValueId as_i64(ir::ValueId);
   ir::ValueId integer(ir::ValueId position);
+  ir::ValueId up_to(ir::ValueId end);  ///< 0, 1, ... below `end`: i64[end]
+  ir::ValueId plus_one(ir::ValueId);
   ir::ValueId from_front(ir::ValueId position, ir::ValueId length, bool end);
   ir::ValueId slice(ir::ValueId, ir::ValueId from, ir::ValueId to, std::int64_t axis);
   ir::ValueId one(std::int64_t v) { return b_.integers({v}); }
@@ -65,8 +68,6 @@ class PackedListWriter {
   ir::ValueId stacked(const PackedList&);
   void check(ir::ValueId condition, const char* message);
 
-  ir::Graph& g_;
-  const ir::NodeId n_ = ir::NodeId::none;
   ir::Builder b_;
   const ListForm& form_;
 };

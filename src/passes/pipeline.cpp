@@ -4,6 +4,7 @@
 #include "ir/text.h"
 #include "passes/batch_after_loop.h"
 #include "passes/batch_before_loop.h"
+#include "passes/compare_integers.h"
 #include "passes/count_trips.h"
 #include "passes/expand_composites.h"
 #include "passes/fold_constants.h"
@@ -16,6 +17,7 @@
 #include "passes/narrow_elements.h"
 #include "passes/orient_products.h"
 #include "passes/pack_lists.h"
+#include "passes/pair_optionals.h"
 #include "passes/predictive_commoning.h"
 #include "passes/remove_dead.h"
 #include "passes/remove_dead_states.h"
@@ -43,6 +45,8 @@ const Pass canonical[] = {
      [](ir::Graph& g, const PassOptions& o) { return fold_constants(g, o.evaluate); }},
     {"simplify_states", "states whose values are known without carrying them are left out",
      [](ir::Graph& g, const PassOptions& o) { return simplify_states(g, o.remarks); }},
+    {"compare_integers", "integers that were converted are compared as integers",
+     [](ir::Graph& g, const PassOptions&) { return compare_integers(g); }},
     {"count_trips", "conditions that only count become trip counts",
      [](ir::Graph& g, const PassOptions& o) { return count_trips(g, o.remarks); }},
     {"simplify_scans", "counts and extents that a loop has anyway are left out",
@@ -56,6 +60,8 @@ const Pass optimizations[] = {
      [](ir::Graph& g, const PassOptions&) { return narrow_elements(g); }},
     {"narrow_branches", "what must be one element is a scalar in each branch of an `if`",
      [](ir::Graph& g, const PassOptions&) { return narrow_branches(g); }},
+    {"pair_optionals", "optionals that loops or ifs carry are a bool and a value",
+     [](ir::Graph& g, const PassOptions& o) { return pair_optionals(g, o.remarks); }},
     {"lists_to_tensors", "what is read of a list is read of the tensor that its items make",
      [](ir::Graph& g, const PassOptions& o) { return lists_to_tensors(g, o.remarks); }},
     {"grow_lists", "lists that loops append to, to be joined, are tensors that grow",

@@ -1,7 +1,6 @@
 #include "passes/slices_reader.h"
 
 #include "base/axis.h"
-#include "passes/lists.h"
 
 #include <numeric>
 
@@ -24,13 +23,6 @@ bool is_index(const Type& t) {
 
 }  // namespace
 
-Reading reading_of(const Node& n) {
-  if (n.op->name == "sequence_at") return Reading::item;
-  if (n.op->name == "sequence_length") return Reading::length;
-  if (n.op->name != "concat_from_sequence") return Reading::other;
-  return n.attributes.flag("new_axis") ? Reading::stacked : Reading::joined;
-}
-
 SlicesReader::SlicesReader(Graph& g, NodeId n, const Slices& list)
     : node_(g.node(n)), b_(g, g.node(n).region), list_(list) {
   b_.insert_before(n);
@@ -42,13 +34,17 @@ bool SlicesReader::can_read(const Graph& g, NodeId n, const Type& item, bool kee
   switch (reading_of(node)) {
     case Reading::item: return is_index(g.value(node.inputs[1]).type);
     case Reading::length: return true;
-    case Reading::stacked: return !keeps_axis && has_axis(axis_of(node), item.rank() + 1);
+    case Reading::stacked: return !keeps_axis && has_axis(node, item.rank());
     case Reading::joined:
-      return has_axis(axis_of(node), item.rank()) &&
+      return has_axis(node, item.rank()) &&
              item.extent(axis_from_front(axis_of(node), item.rank())).known();
     case Reading::other: break;
   }
   return false;
+}
+
+bool SlicesReader::has_axis(const Node& n, std::int64_t rank_of_item) {
+  return rondel::has_axis(axis_of(n), rank_of_item + (reading_of(n) == Reading::stacked ? 1 : 0));
 }
 
 ValueId SlicesReader::read() {

@@ -1,13 +1,8 @@
 #pragma once
 #include "ir/builder.h"
-
-#include <cstdint>
+#include "passes/lists.h"
 
 namespace rondel::passes {
-
-/// What a node reads of a list.
-enum class Reading : std::uint8_t { item, length, stacked, joined, other };
-Reading reading_of(const ir::Node&);
 
 /// A list whose tensors are slices of one tensor, of extent 1 along `axis`.
 struct Slices {
@@ -29,6 +24,8 @@ class SlicesReader {
   /// Whether node `n` can read a list in this way. `item`: the type of each tensor of the list.
   static bool can_read(const ir::Graph&, ir::NodeId n, const ir::Type& item, bool keeps_axis);
   static std::int64_t axis_of(const ir::Node& n) { return n.attributes.i("axis"); }
+  /// Whether a node that joins tensors of this rank names an axis that they or their stack have.
+  static bool has_axis(const ir::Node&, std::int64_t rank_of_item);
 
   ir::ValueId read();
 

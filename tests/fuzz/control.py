@@ -8,7 +8,7 @@ import numpy as np
 
 from .blocks import LARGEST, Block
 from .growing import Growth
-from .listing import Listing
+from .listing import Holding, Listing
 from .moods import HUGE
 from .straight import partner
 from .values import BOOL, I64, STRING, Unfit
@@ -50,7 +50,7 @@ def _states(g, body, fixed):
                 pass
         if not fixed and w.chance(w.mood.listed):
             try:
-                list_ = Listing(g, body)
+                list_ = Holding(g, body) if w.chance(0.3) else Listing(g, body)
                 made.append((list_.initial, list_.state, list_))
                 continue
             except Unfit:
@@ -71,7 +71,7 @@ def _states(g, body, fixed):
 
 def _next(body, state, how):
     """What a state is in the next trip."""
-    if isinstance(how, Growth | Listing):
+    if isinstance(how, Growth | Holding | Listing):
         return how.next_of(body, state)
     for _ in range(3):
         try:
@@ -207,7 +207,7 @@ def loop(g):
     index = body.add_input("tensor", I64, [np.array(0, np.int64)] * sets, varies=body.depth)
     going = body.add_input("tensor", BOOL, [np.array(True)] * sets, varies=body.depth)
     states = _states(g, body, fixed=False)
-    for growth in {id(how): how for _, _, how in states if isinstance(how, Growth | Listing)}.values():
+    for growth in {id(how): how for _, _, how in states if isinstance(how, Growth | Holding | Listing)}.values():
         if w.chance(0.7):
             growth.step(body)
     body.fill(rng.randint(1, w.mood.body))

@@ -156,7 +156,7 @@ def _info(value, place, chosen, dims):
         if value.wobble and place not in chosen.seen.shapes:
             chosen.uncertain.add(place)
         return helper.make_tensor_value_info(value.name, element, chosen.shape(place, value, dims))
-    kind = helper.make_tensor_type_proto(element, None)
+    kind = helper.make_tensor_type_proto(element, value.items if place[0].startswith("main") else None)
     if value.kind in ("seq", "optseq"):
         kind = helper.make_sequence_type_proto(kind)
     if value.kind in ("opt", "optseq"):

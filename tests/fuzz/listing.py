@@ -1,13 +1,129 @@
-"""States that are lists of like tensors, and what reads lists: tensors of one shape, or that differ in one extent."""
+"""States that are lists of like tensors, or optionals, and what reads them: tensors of one shape, or that differ in one extent."""
 
 from __future__ import annotations
 
+import machine
 import numpy as np
+from onnx import helper
 
 from .blocks import Block, float_or_int
-from .values import ELEMENT_TYPES, Unfit
+from .values import ELEMENT_TYPES, Unfit, Value
 
 FORMS = ["last", "last", "last", "two", "first", "anywhere", "moves on", "less", "erased", "branch", "inner"]
+
+
+def _items(w):
+    """The extents of like tensors; None for the one in which they differ."""
+    items = list(w.shape(w.random.choice([0, 1, 1, 2])))
+    if items and w.chance(0.4):
+        items[w.random.randrange(len(items))] = None
+    return items
+
+
+def _row(g, dtype, items):
+    """A tensor with these extents."""
+    w = g.writer
+    extents = [w.random.choice([0, 1, 1, 2, 3]) if e is None else e for e in items]
+    row = g.constant(w.array(dtype, extents))
+    if not float_or_int(row) or w.chance(0.3):
+        return row
+    return g.bounded(g.emit(w.random.choice(["Add", "Mul"]), [row, g.scalar(dtype)], like=row))
+
+
+def _parts(g):
+    """A tensor in parts of lengths that are given, as a list; and the extents of the parts."""
+    w, rng = g.writer, g.writer.random
+    shape = list(w.shape(rng.choice([1, 2])))
+    axis = rng.randrange(len(shape))
+    x = _row(g, rng.choice(w.mood.dtypes), shape)
+    if w.chance(0.5):
+        lengths = g.number(rng.choice([1, 2, 3]))
+    else:
+        ends = sorted(rng.randint(0, shape[axis]) for _ in range(rng.choice([1, 2])))
+        lengths = g.list(*(b - a for a, b in zip([0, *ends], [*ends, shape[axis]], strict=True)))
+    items = [None if k == axis else e for k, e in enumerate(shape)]
+    made = g.emit("SplitToSequence", [x, lengths], {"axis": axis}, kind="seq", dtype=x.dtype)
+    made.items = items
+    return made, items
+
+
+def given(writer, root):
+    """A list that is an input, of like tensors."""
+    rng, items = writer.random, _items(writer)
+    dtype = rng.choice(writer.mood.dtypes)
+    extents = lambda: [rng.choice([0, 1, 2, 3]) if e is None else e for e in items]  # noqa: E731
+    samples = [[writer.array(dtype, extents()) for _ in range(rng.randint(0, 3))] for _ in range(writer.mood.feed_sets)]
+    made = root.add_input("seq", dtype, samples)
+    made.items = items
+    return made
+
+
+class Holding:
+    """How a state that is an optional tensor changes in each trip; it begins empty, or holding one."""
+
+    def __init__(self, g, body):
+        w, rng = g.writer, g.writer.random
+        self.dtype, self.items = rng.choice(w.mood.dtypes), _items(w)
+        if w.mood.opset < 16:
+            raise Unfit("optionals are of a later version")
+        if w.chance(0.6):
+            kind = helper.make_tensor_type_proto(ELEMENT_TYPES[self.dtype], self.items if w.chance(0.5) else None)
+            self.initial = g.emit("Optional", [], {"type": kind}, kind="opt", dtype=self.dtype)
+        else:
+            self.initial = g.emit("Optional", [_row(g, self.dtype, self.items)], kind="opt", dtype=self.dtype)
+        self.form = rng.choice(["set", "set", "branch", "branch", "emptied", "kept"])
+        self.state = body.add_input("opt", self.dtype, self.initial.samples, varies=body.depth, wobble=body.depth)
+        self.made = None
+
+    def step(self, body):
+        """Emits what reads the state, and its next value."""
+        try:
+            self._read(body)
+            self.made = self._made(body)
+        except Unfit:
+            self.made = self.state
+
+    def next_of(self, body, state):
+        if self.made is None:
+            self.step(body)
+        return self.made
+
+    def _holding(self, g, value):
+        return g.emit("Optional", [value], kind="opt", dtype=self.dtype)
+
+    def _read(self, g):
+        """The tensor that it holds, or another one."""
+        has = g.emit("OptionalHasElement", [self.state])
+        full, empty = Block(g.writer, g), Block(g.writer, g)
+        try:
+            held = full.emit("OptionalGetElement", [self.state], dtype=self.dtype, facts=[{"wobble": g.depth, "unranked": False}])
+        except Unfit:  # it is empty in the first trip
+            node = machine.Node("OptionalGetElement", [self.state.name], [g.writer.fresh()])
+            full.nodes.append(node)
+            like = _row(empty, self.dtype, self.items)
+            held = Value(node.outputs[0], "tensor", self.dtype, like.samples, full.level, varies=g.depth, wobble=g.depth)
+        other = _row(empty, self.dtype, self.items)
+        branches = {"then_branch": full.finish("branch", [held]), "else_branch": empty.finish("branch", [other])}
+        wobble = g.depth if None in self.items else 0
+        return g.emit("If", [has], branches, facts=[{"dtype": self.dtype, "varies": g.depth, "wobble": wobble}])
+
+    def _made(self, g):
+        match self.form:
+            case "kept":
+                return self.state
+            case "set":
+                return self._holding(g, _row(g, self.dtype, self.items))
+            case form:
+                blocks = [Block(g.writer, g) for _ in range(2)]
+                one = self._holding(blocks[0], _row(blocks[0], self.dtype, self.items))
+                if form == "branch":
+                    other = blocks[1].emit("Identity", [self.state], kind="opt", dtype=self.dtype)
+                else:
+                    kind = helper.make_tensor_type_proto(ELEMENT_TYPES[self.dtype], None)
+                    other = blocks[1].emit("Optional", [], {"type": kind}, kind="opt", dtype=self.dtype)
+                branches = {"then_branch": blocks[0].finish("branch", [one]), "else_branch": blocks[1].finish("branch", [other])}
+                facts = [{"kind": "opt", "dtype": self.dtype, "varies": g.depth, "wobble": g.depth}]
+                return g.emit("If", [g.condition()], branches, facts=facts)
 
 
 class Listing:
@@ -15,11 +131,15 @@ class Listing:
 
     def __init__(self, g, body):
         w, rng = g.writer, g.writer.random
-        self.dtype = rng.choice(w.mood.dtypes)
-        self.items = list(w.shape(rng.choice([0, 1, 1, 2])))
-        if self.items and w.chance(0.4):
-            self.items[rng.randrange(len(self.items))] = None
-        if w.chance(0.5):
+        self.dtype, self.items = rng.choice(w.mood.dtypes), _items(w)
+        there = [v for v in g.visible() if v.kind == "seq" and v.items is not None and v.varies == 0]
+        if there and w.chance(0.4):
+            self.initial = rng.choice(there)
+            self.dtype, self.items = self.initial.dtype, self.initial.items
+        elif w.chance(0.3):
+            self.initial, self.items = _parts(g)
+            self.dtype = self.initial.dtype
+        elif w.chance(0.5):
             self.initial = g.emit("SequenceEmpty", [], {"dtype": ELEMENT_TYPES[self.dtype]}, kind="seq", dtype=self.dtype)
         else:
             rows = [self._row(g) for _ in range(rng.choice([1, 2, 3]))]
@@ -43,12 +163,7 @@ class Listing:
         return self.made
 
     def _row(self, g):
-        w = g.writer
-        extents = [w.random.choice([0, 1, 1, 2, 3]) if e is None else e for e in self.items]
-        row = g.constant(w.array(self.dtype, extents))
-        if not float_or_int(row) or w.chance(0.3):
-            return row
-        return g.bounded(g.emit(w.random.choice(["Add", "Mul"]), [row, g.scalar(self.dtype)], like=row))
+        return _row(g, self.dtype, self.items)
 
     def _changed(self, g, op, *inputs):
         made = g.emit(op, list(inputs), kind="seq", dtype=self.dtype)

@@ -133,6 +133,8 @@ def _inputs(writer, root):
         dtype = rng.choice([d for d in mood.dtypes])
         samples = [[writer.array(dtype, writer.shape()) for _ in range(rng.randint(0, 3))] for _ in range(sets)]
         made.append((root.add_input("seq", dtype, samples), None))
+    if writer.chance(mood.listed):
+        made.append((listing.given(writer, root), None))
     return made
 
 

@@ -150,7 +150,7 @@ constexpr std::string_view ops_without_line =
     "gradient grid_sample group_normalization if image_decoder lone_in_sequence loop multinomial "
     "optional "
     "optional_get_element "
-    "optional_has_element q_linear_conv q_linear_mat_mul "
+    "optional_has_element optional_if optional_or pack_sequence q_linear_conv q_linear_mat_mul "
     "random_normal random_normal_like random_uniform random_uniform_like resize "
     "sequence_at "
     "sequence_construct sequence_empty sequence_erase sequence_insert sequence_length "

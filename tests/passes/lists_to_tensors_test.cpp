@@ -154,5 +154,20 @@ TEST(ListsToTensors, OtherListsStay) {
                    all));
 }
 
+/// Joining them fails, but only where it runs.
+TEST(ListsToTensors, TensorsThatCannotBeJoinedStayAList) {
+  expect_untouched(lists_to_tensors, R"g(graph "g" (%x: f32[2, 3], %z: f32[3, 2], %p: bool[]) {
+    %r = if(%p) {
+      then {
+        %l = sequence_construct(%x, %z)
+        %a = concat_from_sequence(%l) axis=0
+        yield %a
+      }
+      else { yield %x }
+    }
+    yield %r
+  })g");
+}
+
 }  // namespace
 }  // namespace rondel::passes

@@ -220,11 +220,11 @@ TEST(PackLists, InBranches) {
   })g");
 }
 
-/// Lists outside of loops and `if`s, of the model's inputs, of tensors that differ in two extents
-/// or in rank, that get no tensor, and that differ in length and are changed at a position.
+/// Lists outside of loops and `if`s, of tensors that differ in two extents or in rank, that get no
+/// tensor, and that differ in length and are changed at a position.
 TEST(PackLists, OtherListsStay) {
   const auto grown = [](const std::string& items, const std::string& insert) {
-    return R"g(graph "g" (%n: i64[], %x: f32[3], %v: f32[k], %u: f32[l,m], %w: f32[o,p], %l: seq<f32[3]>) {
+    return R"g(graph "g" (%n: i64[], %x: f32[3], %v: f32[k], %u: f32[l,m], %w: f32[o,p]) {
       %none = sequence_empty()
       %all, %#0 = loop trips=%n states=()g" +
            items + R"g() {
@@ -243,7 +243,6 @@ TEST(PackLists, OtherListsStay) {
     %r = sequence_at(%some, %k)
     yield %r
   })g");
-  expect_untouched(pass, grown("%l", "%more = sequence_insert(%list, %x)"));
   expect_untouched(pass, grown("%none",
                                "%a = sequence_insert(%list, %u)\n"
                                "%more = sequence_insert(%a, %w)"));
@@ -254,6 +253,63 @@ TEST(PackLists, OtherListsStay) {
   expect_untouched(pass, grown("%none",
                                "%a = sequence_insert(%list, %x)\n"
                                "%more = sequence_insert(%a, %v, %i)"));
+}
+
+TEST(PackLists, InputOfTheGraph) {
+  expect_rewrite(pass,
+                 R"g(graph "g" (%q: seq<f32[N, 2]>, %n: i64[]) {
+    %none = sequence_empty()
+    %all, %#0 = loop trips=%n states=(%none) {
+      body(%i, %go, %list) {
+        %row = sequence_at(%q, %i)
+        %y = neg(%row)
+        %more = sequence_insert(%list, %y)
+        yield go=%go states=(%more)
+      }
+    }
+    yield %all
+  })g",
+                 R"g(AFTER1)g");
+}
+
+TEST(PackLists, PartsOfGivenLengths) {
+  expect_rewrite(pass,
+                 R"g(graph "g" (%x: f32[N, 2], %l: i32[K], %k: i64[], %n: i64[]) {
+    %each = split_to_sequence(%x, %l)
+    %alike = split_to_sequence(%x, %k)
+    %sums, %#0 = loop trips=%n {
+      body(%i, %go) {
+        %a = sequence_at(%each, %i)
+        %b = sequence_at(%alike, %i)
+        %sa = reduce_sum(%a) keepdims=0
+        %sb = reduce_sum(%b) keepdims=0
+        %sum = add(%sa, %sb)
+        yield go=%go items=(%sum)
+      }
+    }
+    yield %sums
+  })g",
+                 R"g(AFTER2)g");
+}
+
+TEST(PackLists, NotWhatNoLoopReads) {
+  expect_untouched(pass, R"g(graph "g" (%q: seq<f32[2]>, %x: f32[2], %p: bool[]) {
+    %r = if(%p) {
+      then { yield %q }
+      else { %more = sequence_insert(%q, %x) yield %more }
+    }
+    yield %r
+  })g");
+  expect_untouched(pass, R"g(graph "g" (%q: seq<f32[...]>, %n: i64[]) {
+    %sums, %#0 = loop trips=%n {
+      body(%i, %go) {
+        %a = sequence_at(%q, %i)
+        %s = reduce_sum(%a) keepdims=0
+        yield go=%go items=(%s)
+      }
+    }
+    yield %sums
+  })g");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@ import onnx
 import pytest
 import rondel
 from models import model, run_as
+from rondel.inspection import trace_passes
 
 COUNT = 80
 FIRST = int(os.environ.get("RONDEL_SEED", "0"))
@@ -191,3 +192,18 @@ def test_spellings_of_exporters(exporter, monkeypatch):
         for n in (3, 0, 1, -2, 9):
             (y,) = session.run(None, {"n": np.array(n), "x": np.array([1, 2], np.float32)})
             np.testing.assert_array_equal(y, np.array([1, 2], np.float32) * 2 ** max(n, 0))
+
+
+@pytest.mark.parametrize("limit", [3.0, 2.5, -1.0, 0.0])
+def test_a_counter_that_is_compared_as_a_float_counts(limit):
+    """As a converter writes `i < n` where n is a float."""
+    made = model(f"""main (float x) => (float[T] s) <int64 most = {{{2**62}}}, bool yes = {{1}}, float limit = {{{limit}}}, int64 one = {{1}}> {{
+      s = Loop (most, yes) <body = b (int64 i, bool go) => (bool on, float t) {{
+        j = Add (i, one)  f = Cast <to = 1> (j)  on = Less (f, limit)  t = Mul (x, f) }}>
+    }}""")
+    want = [1.0]
+    while want[-1] < limit:
+        want.append(want[-1] + 1)
+    assert rondel.InferenceSession(made).run(None, {"x": np.float32(1)})[0].tolist() == want
+    said = [text for run in trace_passes(made) for _, _, text in run.remarks]
+    assert any("became the trip count" in text for text in said)

@@ -113,3 +113,133 @@ def test_the_last_one_of_unlike_tensors_is_erased(name, monkeypatch):
         for _ in range(2):
             agree(running.run(None, feeds), want)
         assert way == "0" or set(running.how_it_ran().values()) == {"natively, as a whole"}
+
+
+def giving(body, outputs="float r"):
+    """A loop over what is given: a list and an optional as inputs, a tensor in parts; `r` of each trip is stacked."""
+    return f"""main (int64 n, seq(float[L, 2]) q, optional(float[2]) o, float[P] x, int64[K] lengths, int64 each) => (float[T] sums)
+      <int64 zero = {{0}}, int64 one = {{1}}, float[2] two = {{1, 3}}> {{
+      parts = SplitToSequence <axis = 0> (x, lengths)
+      alike = SplitToSequence <axis = 0> (x, each)
+      sums = Loop (n, "") <body = b (int64 i, bool go) => (bool on, float s) {{
+        on = Identity (go)
+        {body}
+        s = ReduceSum <keepdims = 0> (r)
+      }}>
+    }}"""
+
+
+GIVEN = {
+    "an input, one after the other": giving("c = SequenceLength (q)  m = Mod (i, c)  r = SequenceAt (q, m)"),
+    "an input, joined": giving("r = ConcatFromSequence <axis = 0> (q)"),
+    "parts of lengths of their own": giving("c = SequenceLength (parts)  m = Mod (i, c)  r = SequenceAt (parts, m)"),
+    "parts of one length": giving("c = SequenceLength (alike)  m = Mod (i, c)  r = SequenceAt (alike, m)"),
+    "an optional": giving("""has = OptionalHasElement (o)
+        r = If (has) <then_branch = t () => (float[2] a) { a = OptionalGetElement (o) }, else_branch = e () => (float[2] b) { b = Identity (two) }>"""),
+}  # fmt: skip
+ROWS = [np.arange(2 * k, dtype=np.float32).reshape(k, 2) for k in (1, 0, 3)]
+GIVEN_FEEDS = [
+    {"n": np.array(4), "q": ROWS, "o": None, "x": np.arange(7, dtype=np.float32), "lengths": np.array([3, 0, 4]), "each": np.array(3)},
+    {"n": np.array(2), "q": ROWS[:1], "o": f32(5, 6), "x": np.arange(2, dtype=np.float32), "lengths": np.array([2]), "each": np.array(2**62)},
+    {"n": np.array(0), "q": [], "o": f32(5, 6), "x": np.zeros(0, np.float32), "lengths": np.array([0]), "each": np.array(1)},
+    {"n": np.array(1), "q": [], "o": None, "x": np.arange(2, dtype=np.float32), "lengths": np.array([1]), "each": np.array(1)},
+    {"n": np.array(1), "q": ROWS, "o": None, "x": np.arange(2, dtype=np.float32), "lengths": np.array([3, -1]), "each": np.array(0)},
+    {"n": np.array(1), "q": ROWS, "o": None, "x": np.arange(2, dtype=np.float32), "lengths": np.array([1, 1]), "each": np.array(-2)},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("loop", GIVEN)
+def test_lists_and_optionals_that_are_given(loop, monkeypatch):
+    made = model(GIVEN[loop])
+    sessions = in_all_ways(made, monkeypatch)
+    for feeds in GIVEN_FEEDS:
+        check(made, sessions, feeds)
+    assert sessions["2", "0"].how_it_ran()["node 'sums' (Loop)"] == "natively, as a whole"
+
+
+HOLDING = {
+    "it begins empty": ("o0 = Optional <type: type_proto = float[3]> ()", "h = Add (t, x)  w = Optional (h)"),
+    "it begins with something": ("o0 = Optional (x)", "h = Add (t, x)  w = Optional (h)"),
+    "it is emptied": ("o0 = Optional (x)", """p = Mod (i, two)  is = Equal (p, zero)
+        w = If (is) <then_branch = y () => (optional(float[3]) a) { a = Optional <type: type_proto = float[3]> () }, else_branch = z () => (optional(float[3]) b) { b = Optional (t) }>"""),
+    "it is filled once": ("o0 = Optional <type: type_proto = float[3]> ()",
+        "w = If (has) <then_branch = y () => (optional(float[3]) a) { a = Identity (q) }, else_branch = z () => (optional(float[3]) b) { b = Optional (t) }>"),
+    "its length changes": ("o0 = Optional <type: type_proto = float[A]> ()",
+        "n1 = Add (i, one)  l = Unsqueeze (n1, first)  u = Slice (y, first, l)  w = Optional (u)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", HOLDING)
+def test_optionals_in_loops(form, monkeypatch):
+    initial, step = HOLDING[form]
+    made = model(f"""main (int64 n, float[3] x, float[M] y) => (optional(float[A]) last, float[T] sums, bool[T] had)
+      <int64 zero = {{0}}, int64 one = {{1}}, int64 two = {{2}}, int64[1] first = {{0}}, float none = {{-7}}> {{
+      {initial}
+      last, sums, had = Loop (n, "", o0) <body = b (int64 i, bool go, optional(float[A]) q) => (bool on, optional(float[A]) w, float s, bool has) {{
+        on = Identity (go)
+        f = Cast <to = 1> (i)
+        t = Mul (x, f)
+        has = OptionalHasElement (q)
+        s = If (has) <then_branch = y () => (float a) {{ held = OptionalGetElement (q)  a = ReduceSum <keepdims = 0> (held) }}, else_branch = z () => (float b) {{ b = Identity (none) }}>
+        {step}
+      }}>
+    }}""")
+    sessions = in_all_ways(made, monkeypatch)
+    for trips in (0, 1, 2, 5):
+        feeds = {"n": np.array(trips), "x": X, "y": np.arange(9, dtype=np.float32)}
+        want = machine.run_model(made, feeds)
+        for s in sessions.values():
+            got = s.run(None, feeds)
+            assert (got[0] is None) == (want[0] is None)
+            agree(got[1:], want[1:])
+            if want[0] is not None:
+                agree(got[:1], want[:1])
+    assert sessions["2", "0"].how_it_ran()["node 'last' (Loop)"] == "natively, as a whole"
+
+
+def test_an_empty_optional_is_opened(monkeypatch):
+    text = """main (int64 n, float[3] x) => (float[3] r) <int64 one = {1}> {
+      o0 = Optional <type: type_proto = float[3]> ()
+      o, r = Loop (n, "", o0, x) <body = b (int64 i, bool go, optional(float[3]) q, float[3] v) => (bool on, optional(float[3]) w, float[3] u) {
+        on = Identity (go)  u = OptionalGetElement (q)  w = Optional (v) }>
+    }"""
+    for way in WAYS:
+        run_as(monkeypatch, way)
+        s = session(text)
+        agree(s.run(["r"], {"n": scalar(0), "x": X}), [X])
+        with pytest.raises(rondel.CallerError, match="node 'u' .*the optional is empty"):
+            s.run(["r"], {"n": scalar(1), "x": X})
+
+
+@pytest.mark.parametrize("made_in", ["the branch", "the graph", "the body"])
+def test_unlike_tensors_are_joined_in_a_branch_that_never_runs(made_in, monkeypatch):
+    construct = "l = SequenceConstruct (x, z)"
+    places = [construct if made_in == place else "" for place in ("the graph", "the body", "the branch")]
+    text = f"""main (int64 n, float[2, 3] x, float[3, 2] z, bool c) => (float[A, B] y) {{
+      {places[0]}
+      y = Loop (n, "", x) <body = b (int64 i, bool go, float[A, B] s) => (bool on, float[A, B] w) {{
+        on = Identity (go)
+        {places[1]}
+        w = If (c) <then_branch = t () => (float[A, B] a) {{ {places[2]}  a = ConcatFromSequence <axis = 0> (l) }}, else_branch = e () => (float[A, B] b) {{ b = Neg (s) }}>
+      }}>
+    }}"""
+    feeds = {"n": scalar(1), "x": np.ones((2, 3), np.float32), "z": np.ones((3, 2), np.float32)}
+    for way in WAYS:
+        run_as(monkeypatch, way)
+        s = session(text)
+        agree(s.run(None, {**feeds, "c": scalar(False, np.bool_)}), [-feeds["x"]])
+        with pytest.raises(rondel.CallerError, match="cannot be joined along axis 0"):
+            s.run(None, {**feeds, "c": scalar(True, np.bool_)})
+
+
+def test_tensors_of_a_list_need_not_have_the_extents_that_names_say(monkeypatch):
+    """A file names extents of the tensors in a list as those of other inputs; nothing checks them."""
+    text = """main (int64 n, float[N] x, seq(float[N]) q) => (float[M] y, float[T] sums) <int64 zero = {0}> {
+      none = SequenceEmpty ()
+      l, sums = Loop (n, "", none) <body = b (int64 i, bool go, seq(float[A]) s) => (bool on, seq(float[A]) w, float sum) {
+        on = Identity (go)  e = SequenceAt (q, i)  w = SequenceInsert (s, e)  c = ConcatFromSequence <axis = 0> (w)  sum = ReduceSum <keepdims = 0> (c) }>
+      y = SequenceAt (l, zero)
+    }"""
+    for way in WAYS:
+        run_as(monkeypatch, way)
+        agree(session(text).run(None, {"n": scalar(2), "x": f32(1, 2), "q": [f32(1, 2, 3), f32(4)]}), [f32(1, 2, 3), f32(6, 10)])

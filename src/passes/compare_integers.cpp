@@ -67,18 +67,17 @@ bool narrow_comparison(Graph& g, NodeId n) {
     const bool below = less == (side == 0);  // x is to be below the limit
     const auto number = x == ValueId::none ? std::nullopt
                                            : integer_limit(g.constant(limit), below == strict);
-    if (!number || (g.value(x).type.dtype() == DType::i32 && !fits_in_32_bits(*number)))
-      continue;
+    if (!number || (g.value(x).type.dtype() == DType::i32 && !fits_in_32_bits(*number))) continue;
     const Shape shape = g.constant(limit)->shape();
     ir::Builder b(g, g.node(n).region);
     b.insert_before(n);
     b.source(g.node(n).source);
     g.set_input(n, side, x);
-    g.set_input(n, 1 - side,
-                b.constant(g.value(x).type.dtype() == DType::i64
-                               ? Tensor::from<std::int64_t>(shape, {*number})
-                               : Tensor::from<std::int32_t>(
-                                     shape, {static_cast<std::int32_t>(*number)})));
+    g.set_input(
+        n, 1 - side,
+        b.constant(g.value(x).type.dtype() == DType::i64
+                       ? Tensor::from<std::int64_t>(shape, {*number})
+                       : Tensor::from<std::int32_t>(shape, {static_cast<std::int32_t>(*number)})));
     return true;
   }
   return false;
@@ -89,7 +88,8 @@ bool narrow_comparison(Graph& g, NodeId n) {
 bool compare_integers(Graph& g) {
   bool changed = false;
   for (const ir::RegionId r : g.regions_below(ir::RegionId::root))
-    for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) changed = narrow_comparison(g, n) || changed;
+    for (const NodeId n : std::vector<NodeId>(g.region(r).nodes))
+      changed = narrow_comparison(g, n) || changed;
   return changed;
 }
 

@@ -20,7 +20,8 @@ bool divides(const ir::Integer& i) {
   const ir::Expression& e = i.symbol.expression();
   return e.kind == ir::Expression::Kind::quotient || divides(e.a) || divides(e.b) ||
          std::ranges::any_of(e.terms, [](const ir::Term& t) {
-           return std::ranges::any_of(t.factors, [](ir::Symbol s) { return divides(ir::Integer(s)); });
+           return std::ranges::any_of(t.factors,
+                                      [](ir::Symbol s) { return divides(ir::Integer(s)); });
          });
 }
 
@@ -74,8 +75,7 @@ ValueId NamedExtents::value(Builder& b, const Extent& e) const {
 }
 
 Type without_own_symbols(const Type& t) {
-  return with_extents(
-      t, [](const Extent& e) { return !e.symbolic() || e.symbol.is_of_models(); });
+  return with_extents(t, [](const Extent& e) { return !e.symbolic() || e.symbol.is_of_models(); });
 }
 
 Type with_numbers_only(const Type& t) {

@@ -88,8 +88,7 @@ class Packing : public PartsWriter {
     PackedListWriter writer(g_, n, form);
     switch (making_of(node)) {
       case Making::empty:
-        return writer.empty(
-            [&](Builder& b, const ir::Extent& e) { return names_.value(b, e); });
+        return writer.empty([&](Builder& b, const ir::Extent& e) { return names_.value(b, e); });
       case Making::named: return writer.of(std::vector<ValueId>(node.inputs));
       case Making::parts: {
         const ValueId whole = node.inputs[0];

@@ -215,9 +215,7 @@ ValueId PackedListWriter::up_to(ValueId end) {
   return b_("range", {b_.scalar(std::int64_t{0}), end, b_.scalar(std::int64_t{1})});
 }
 
-ValueId PackedListWriter::plus_one(ValueId v) {
-  return b_("add", {v, b_.scalar(std::int64_t{1})});
-}
+ValueId PackedListWriter::plus_one(ValueId v) { return b_("add", {v, b_.scalar(std::int64_t{1})}); }
 
 /// A position as a scalar.
 ValueId PackedListWriter::integer(ValueId position) {

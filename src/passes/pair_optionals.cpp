@@ -211,8 +211,8 @@ class Pairing : public PartsWriter {
     const ValueId y = node.outputs[0];
     if (use_of(node) == Use::makes && !stays(y)) {
       const bool holds = has_operand(node, 0);
-      parts_[y] = named(y, {b.scalar(holds),
-                            holds ? node.inputs[0] : zeros(b, *forms_.at(y).value)});
+      parts_[y] = named(y,
+                        {b.scalar(holds), holds ? node.inputs[0] : zeros(b, *forms_.at(y).value)});
     } else if (use_of(node) == Use::asks && has_operand(node, 0) && !stays(node.inputs[0])) {
       replace(y, parts_.at(node.inputs[0])[0]);
     } else if (use_of(node) == Use::opens && !stays(node.inputs[0])) {
@@ -230,23 +230,21 @@ class Pairing : public PartsWriter {
 
   Parts named(ValueId optional, Parts parts) {
     complete(g_, parts[1], types_of(optional)[1]);
-    if (std::string& name = g_.value(parts[0]).name; name.empty())
-      name = g_.value(optional).name;
+    if (std::string& name = g_.value(parts[0]).name; name.empty()) name = g_.value(optional).name;
     return parts;
   }
 
   /// What an empty optional holds: zeros, as few as may be, or an empty list.
   ValueId zeros(Builder& b, const Type& t) const {
-    if (t.is_sequence())
-      return b("sequence_empty", {}, {{"dtype", Type::scalar(t.dtype())}});
+    if (t.is_sequence()) return b("sequence_empty", {}, {{"dtype", Type::scalar(t.dtype())}});
     std::vector<ValueId> extents;
     for (const Extent& e : t.extents())
       extents.push_back(e.known_or_symbolic() ? names_.value(b, e) : b.integers({0}));
     const ValueId zero = b.constant(Tensor::zeros(t.dtype(), {}));
     if (extents.empty()) return zero;
-    return b("expand", {zero, extents.size() == 1
-                                  ? extents[0]
-                                  : b("concat", extents, {{"axis", std::int64_t{0}}})});
+    return b("expand",
+             {zero, extents.size() == 1 ? extents[0]
+                                        : b("concat", extents, {{"axis", std::int64_t{0}}})});
   }
 
   bool goes(NodeId n) const override {

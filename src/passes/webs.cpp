@@ -166,8 +166,7 @@ void PartsWriter::clean_loop(NodeId n) {
   ir::LoopEditor loop(g_, n);
   const RegionId body = loop.parts().body;
   for (std::size_t s = loop.parts().states; s-- > 0;)
-    if (const ValueId param = g_.region(body).params[2 + s]; !stays(param))
-      loop.set_next(s, param);
+    if (const ValueId param = g_.region(body).params[2 + s]; !stays(param)) loop.set_next(s, param);
   clean(body);
   for (std::size_t s = loop.parts().states; s-- > 0;)
     if (!stays(g_.region(body).params[2 + s])) loop.remove_state(s);

@@ -2,6 +2,8 @@
 
 #include "passes/pass_case.h"
 
+#include <fmt/format.h>
+
 namespace rondel::passes {
 namespace {
 
@@ -12,8 +14,8 @@ TEST(CompareIntegers, WithANumber) {
                  R"g(graph "g" (%i: i64[], %k: i32[N]) {
     %c = constant value=f32[] {2.5}
     %d = constant value=f64[1] {-0.5}
-    %f = convert(%i) to=f32[]
-    %h = convert(%k) to=f64[]
+    %f = convert(%i) to=type f32[]
+    %h = convert(%k) to=type f64[]
     %below = less(%f, %c)
     %most = less_or_equal(%f, %c)
     %above = greater(%f, %c)
@@ -21,14 +23,30 @@ TEST(CompareIntegers, WithANumber) {
     %mirrored = less(%d, %h)
     yield %below, %most, %above, %least, %mirrored
   })g",
-                 R"g(AFTER1)g");
+                 R"g(graph "g" (%i: i64[], %k: i32[N]) {
+  %c: f32[] = constant value=f32[] {2.5}
+  %d: f64[1] = constant value=f64[1] {-0.5}
+  %f: f32[] = convert(%i) to=type f32[]
+  %h: f64[N] = convert(%k) to=type f64[]
+  %#0: i64[] = constant value=i64[] {3}
+  %below: bool[] = less(%i, %#0)
+  %#1: i64[] = constant value=i64[] {2}
+  %most: bool[] = less_or_equal(%i, %#1)
+  %#2: i64[] = constant value=i64[] {2}
+  %above: bool[] = greater(%i, %#2)
+  %#3: i64[] = constant value=i64[] {3}
+  %least: bool[] = greater_or_equal(%i, %#3)
+  %#4: i32[1] = constant value=i32[1] {-1}
+  %mirrored: bool[N] = less(%#4, %k)
+  yield %below, %most, %above, %least, %mirrored
+})g");
 }
 
 TEST(CompareIntegers, NotWhereTheFloatsAreRounded) {
   for (const char* limit : {"16777216", "-16777216", "nan", "inf"})
     expect_untouched(pass, fmt::format(R"g(graph "g" (%i: i64[]) {{
     %c = constant value=f32[] {{{}}}
-    %f = convert(%i) to=f32[]
+    %f = convert(%i) to=type f32[]
     %b = less(%f, %c)
     yield %b
   }})g",
@@ -36,14 +54,14 @@ TEST(CompareIntegers, NotWhereTheFloatsAreRounded) {
   // 2^40 is no number of 32 bits; bytes have no such integers; floats are no integers.
   expect_untouched(pass, R"g(graph "g" (%i: i32[], %j: i8[], %x: f16[], %limit: f32[]) {
     %c = constant value=f64[] {1099511627776}
-    %f = convert(%i) to=f64[]
+    %f = convert(%i) to=type f64[]
     %b = less(%f, %c)
     %d = constant value=f32[] {300}
-    %e = convert(%j) to=f32[]
+    %e = convert(%j) to=type f32[]
     %p = less(%e, %d)
-    %h = convert(%x) to=f32[]
+    %h = convert(%x) to=type f32[]
     %q = less(%h, %d)
-    %k = convert(%i) to=f32[]
+    %k = convert(%i) to=type f32[]
     %r = less(%k, %limit)
     %s = equal(%k, %d)
     yield %b, %p, %q, %r, %s

@@ -269,7 +269,50 @@ TEST(PackLists, InputOfTheGraph) {
     }
     yield %all
   })g",
-                 R"g(AFTER1)g");
+                 R"g(graph "g" (%q: seq<f32[N, 2]>, %n: i64[]) {
+  %q#1: f32[?, 2], %#0: i64[?] = pack_sequence(%q) item=type f32[?, 2]
+  %#1: i64[1] = constant value=i64[1] {0}
+  %#2: i64[1] = constant value=i64[1] {2}
+  %#3: f32[] = constant value=f32[] {0}
+  %none: f32[0, 2] = constant value=f32[0, 2] {}
+  %#4: i64[1] = constant value=i64[1] {0}
+  %#5: f32[?, 2], %#6: i64[?], %#7: i64[] = loop trips=%n states=(%none, %#4) {
+    body(%i: i64[], %go: bool[], %list: f32[?, 2], %#8: i64[?]) {
+      %#9: i64[1] = constant value=i64[1] {9223372036854775807}
+      %#10: i64[1] = constant value=i64[1] {1}
+      %#11: i64[1] = constant value=i64[1] {0}
+      %#12: i64[?] = slice(%#0, %#10, %#9, %#11)
+      %#13: i64[] = gather(%#12, %i)
+      %#14: i64[1] = constant value=i64[1] {0}
+      %#15: i64[1] = unsqueeze(%#13, %#14)
+      %#16: i64[1] = constant value=i64[1] {-1}
+      %#17: i64[1] = constant value=i64[1] {0}
+      %#18: i64[1] = constant value=i64[1] {0}
+      %#19: i64[?] = slice(%#0, %#17, %#16, %#18)
+      %#20: i64[] = gather(%#19, %i)
+      %#21: i64[1] = constant value=i64[1] {0}
+      %#22: i64[1] = unsqueeze(%#20, %#21)
+      %#23: i64[1] = constant value=i64[1] {0}
+      %row: f32[?, 2] = slice(%q#1, %#22, %#15, %#23)
+      %y: f32[N, 2] = neg(%row)
+      %more: f32[?, 2] = concat(%list, %y) axis=0
+      %#24: i64[1] = shape(%more) end=1
+      %#25: i64[?] = concat(%#8, %#24) axis=0
+      yield go=%go states=(%more, %#25)
+    }
+  }
+  %#26: i64[1] = constant value=i64[1] {9223372036854775807}
+  %#27: i64[1] = constant value=i64[1] {1}
+  %#28: i64[1] = constant value=i64[1] {0}
+  %#29: i64[?] = slice(%#6, %#27, %#26, %#28)
+  %#30: i64[1] = constant value=i64[1] {-1}
+  %#31: i64[1] = constant value=i64[1] {0}
+  %#32: i64[1] = constant value=i64[1] {0}
+  %#33: i64[?] = slice(%#6, %#31, %#30, %#32)
+  %#34: i64[?] = sub(%#29, %#33)
+  %all: seq<f32[?, 2]> = split_to_sequence(%#5, %#34)
+  yield %all
+})g");
 }
 
 TEST(PackLists, PartsOfGivenLengths) {
@@ -289,7 +332,84 @@ TEST(PackLists, PartsOfGivenLengths) {
     }
     yield %sums
   })g",
-                 R"g(AFTER2)g");
+                 R"g(graph "g" (%x: f32[N, 2], %l: i32[K], %k: i64[], %n: i64[]) {
+  %#0: i64[K] = convert(%l) to=type i64[]
+  %#1: i64[] = constant value=i64[] {0}
+  %#2: i64[1] = shape(%x) end=1
+  %#3: i64[1] = constant value=i64[1] {0}
+  %#4: i64[] = squeeze(%#2, %#3)
+  %#5: bool[K] = greater_or_equal(%#0, %#1)
+  %#6: bool[K] = less_or_equal(%#0, %#4)
+  %#7: bool[K] = and(%#5, %#6)
+  assertion(%#7) message="a length of a part of a sequence is negative, or longer than the tensor"
+  %#8: i64[] = reduce_sum(%#0) keepdims=0
+  %#9: bool[] = equal(%#8, %#4)
+  assertion(%#9) message="the lengths of the parts of a sequence do not add up to the extent of the tensor"
+  %#10: i64[1] = constant value=i64[1] {0}
+  %#11: i64[K] = cum_sum(%#0, %#1)
+  %#12: i64[K + 1] = concat(%#10, %#11) axis=0
+  %#13: i64[] = constant value=i64[] {0}
+  %#14: i64[1] = shape(%x) end=1
+  %#15: i64[1] = constant value=i64[1] {0}
+  %#16: i64[] = squeeze(%#14, %#15)
+  %#17: bool[] = greater(%k, %#13)
+  assertion(%#17) message="a part of a sequence must have length 1 or more"
+  %#18: i64[] = min(%k, %#16)
+  %#19: i64[] = constant value=i64[] {1}
+  %#20: i64[] = max(%#18, %#19)
+  %#21: i64[] = add(%#16, %#20)
+  %#22: i64[] = constant value=i64[] {1}
+  %#23: i64[] = sub(%#21, %#22)
+  %#24: i64[] = div(%#23, %#20)
+  %#25: i64[] = constant value=i64[] {1}
+  %#26: i64[] = add(%#24, %#25)
+  %#27: i64[] = constant value=i64[] {0}
+  %#28: i64[] = constant value=i64[] {1}
+  %#29: i64[?] = range(%#27, %#26, %#28)
+  %#30: i64[?] = mul(%#29, %#20)
+  %#31: i64[?] = min(%#30, %#16)
+  %sums: f32[?], %#32: i64[] = loop trips=%n {
+    body(%i: i64[], %go: bool[]) {
+      %#33: i64[1] = constant value=i64[1] {9223372036854775807}
+      %#34: i64[1] = constant value=i64[1] {1}
+      %#35: i64[1] = constant value=i64[1] {0}
+      %#36: i64[K] = slice(%#12, %#34, %#33, %#35)
+      %#37: i64[] = gather(%#36, %i)
+      %#38: i64[1] = constant value=i64[1] {0}
+      %#39: i64[1] = unsqueeze(%#37, %#38)
+      %#40: i64[1] = constant value=i64[1] {-1}
+      %#41: i64[1] = constant value=i64[1] {0}
+      %#42: i64[1] = constant value=i64[1] {0}
+      %#43: i64[K] = slice(%#12, %#41, %#40, %#42)
+      %#44: i64[] = gather(%#43, %i)
+      %#45: i64[1] = constant value=i64[1] {0}
+      %#46: i64[1] = unsqueeze(%#44, %#45)
+      %#47: i64[1] = constant value=i64[1] {0}
+      %a: f32[?, 2] = slice(%x, %#46, %#39, %#47)
+      %#48: i64[1] = constant value=i64[1] {9223372036854775807}
+      %#49: i64[1] = constant value=i64[1] {1}
+      %#50: i64[1] = constant value=i64[1] {0}
+      %#51: i64[?] = slice(%#31, %#49, %#48, %#50)
+      %#52: i64[] = gather(%#51, %i)
+      %#53: i64[1] = constant value=i64[1] {0}
+      %#54: i64[1] = unsqueeze(%#52, %#53)
+      %#55: i64[1] = constant value=i64[1] {-1}
+      %#56: i64[1] = constant value=i64[1] {0}
+      %#57: i64[1] = constant value=i64[1] {0}
+      %#58: i64[?] = slice(%#31, %#56, %#55, %#57)
+      %#59: i64[] = gather(%#58, %i)
+      %#60: i64[1] = constant value=i64[1] {0}
+      %#61: i64[1] = unsqueeze(%#59, %#60)
+      %#62: i64[1] = constant value=i64[1] {0}
+      %b: f32[?, 2] = slice(%x, %#61, %#54, %#62)
+      %sa: f32[] = reduce_sum(%a) keepdims=0
+      %sb: f32[] = reduce_sum(%b) keepdims=0
+      %sum: f32[] = add(%sa, %sb)
+      yield go=%go items=(%sum)
+    }
+  }
+  yield %sums
+})g");
 }
 
 TEST(PackLists, NotWhatNoLoopReads) {

@@ -115,12 +115,11 @@ def test_the_last_one_of_unlike_tensors_is_erased(name, monkeypatch):
         assert way == "0" or set(running.how_it_ran().values()) == {"natively, as a whole"}
 
 
-def giving(body, outputs="float r"):
+def giving(body, made=""):
     """A loop over what is given: a list and an optional as inputs, a tensor in parts; `r` of each trip is stacked."""
     return f"""main (int64 n, seq(float[L, 2]) q, optional(float[2]) o, float[P] x, int64[K] lengths, int64 each) => (float[T] sums)
       <int64 zero = {{0}}, int64 one = {{1}}, float[2] two = {{1, 3}}> {{
-      parts = SplitToSequence <axis = 0> (x, lengths)
-      alike = SplitToSequence <axis = 0> (x, each)
+      {made}
       sums = Loop (n, "") <body = b (int64 i, bool go) => (bool on, float s) {{
         on = Identity (go)
         {body}
@@ -132,8 +131,8 @@ def giving(body, outputs="float r"):
 GIVEN = {
     "an input, one after the other": giving("c = SequenceLength (q)  m = Mod (i, c)  r = SequenceAt (q, m)"),
     "an input, joined": giving("r = ConcatFromSequence <axis = 0> (q)"),
-    "parts of lengths of their own": giving("c = SequenceLength (parts)  m = Mod (i, c)  r = SequenceAt (parts, m)"),
-    "parts of one length": giving("c = SequenceLength (alike)  m = Mod (i, c)  r = SequenceAt (alike, m)"),
+    "parts of lengths of their own": giving("c = SequenceLength (parts)  m = Mod (i, c)  r = SequenceAt (parts, m)", "parts = SplitToSequence <axis = 0> (x, lengths)"),
+    "parts of one length": giving("c = SequenceLength (alike)  m = Mod (i, c)  r = SequenceAt (alike, m)", "alike = SplitToSequence <axis = 0> (x, each)"),
     "an optional": giving("""has = OptionalHasElement (o)
         r = If (has) <then_branch = t () => (float[2] a) { a = OptionalGetElement (o) }, else_branch = e () => (float[2] b) { b = Identity (two) }>"""),
 }  # fmt: skip
@@ -154,7 +153,7 @@ def test_lists_and_optionals_that_are_given(loop, monkeypatch):
     sessions = in_all_ways(made, monkeypatch)
     for feeds in GIVEN_FEEDS:
         check(made, sessions, feeds)
-    assert sessions["2", "0"].how_it_ran()["node 'sums' (Loop)"] == "natively, as a whole"
+    assert set(sessions["2", "0"].how_it_ran().values()) == {"natively, as a whole"}
 
 
 HOLDING = {

@@ -42,8 +42,9 @@ MODELS = {
         "state 'l' is a list; tensors of one rank that differ in one extent at most would do",
     """main (float[3] x, int64 n) => (float[3] y) { o = Optional (x)
        y, p = Loop (n, , x, o) <body = b (int64 i, bool go, float[3] s, optional(float[3]) held) => (bool on, float[3] t, optional(float[3]) next) {
-       on = Identity (go)  v = OptionalGetElement (held)  t = Add (v, s)  next = Optional (t) }> }""":
-        "state 'held' is an optional; carry the tensor and a bool instead",
+       on = Identity (go)  v = OptionalGetElement (held)  q = ReduceSum <keepdims = 0> (v)  t = Add (q, s)
+       d = Constant <value = int64[1] {0}> ()  u = Unsqueeze (t, d)  next = Optional (u) }> }""":
+        "state 'held' is an optional; one that holds tensors of one rank would do",
 }
 
 

@@ -60,8 +60,8 @@ kernels::UnsizedKernel packer(const ir::Node& node, std::span<const ir::Type>) {
                   has_new_axis ? target.at(static_cast<std::int64_t>(axis), 0) : target);
     }
     if (call.output_count() < 2) return;
-    std::ranges::copy(bounds, call.make(1, DType::i64, {std::ssize(bounds)})
-                                  .data_as<std::int64_t>());
+    std::ranges::copy(bounds,
+                      call.make(1, DType::i64, {std::ssize(bounds)}).data_as<std::int64_t>());
   };
 }
 

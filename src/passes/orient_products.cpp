@@ -73,8 +73,8 @@ bool give_transposed(Graph& g, NodeId n) {
   g.set_input(n, 1, operands[0]);
   attributes.set(flags[0], b ? 0 : 1);
   attributes.set(flags[1], a ? 0 : 1);
-  g.value(made).type = g.value(turned).type;
   g.replace_uses(turned, made);
+  std::swap(g.value(made).type, g.value(turned).type);  // nothing reads the transposition any more
   return true;
 }
 

@@ -14,8 +14,10 @@
 namespace rondel::session {
 namespace {
 
-/// A session has at most so many plans for certain shapes.
+/// A session has at most so many plans for certain shapes, and after so many shapes that got none
+/// tries no more: most often the model is the reason.
 constexpr int most_specialized = 8;
+constexpr int most_refused = 4;
 
 FirstUse& first_compilation() {
   static auto* one = new FirstUse;
@@ -100,11 +102,12 @@ std::shared_ptr<Plans::ShapeUse> Plans::use_of(std::span<const Value> inputs) co
   bool declared = true;
   for (std::size_t i = 0; i < inputs.size(); ++i) declared = declared && is_declared(i);
   if (declared) return nullptr;
-  return *uses_.get(compile::exact_key(inputs, {}), [] { return std::make_shared<ShapeUse>(); });
+  return *uses_.get(compile::exact_key(inputs, {}),
+                    [&] { return std::make_shared<ShapeUse>(specialized_); });
 }
 
 bool Plans::is_due(const ShapeUse& use) const {
-  if (use.tried || specialized_ >= most_specialized) return false;
+  if (use.tried || specialized_ >= most_specialized || refused_ >= most_refused) return false;
   const Clock::duration enough = compiler_->compiles_at_once() ? Clock::duration(1) : loading_;
   return Clock::duration(use.spent) >= enough;
 }
@@ -120,11 +123,14 @@ void Plans::specialize(ShapeUse& use, std::span<const Value> inputs) const {
     try {
       std::vector<ir::Type> types;
       for (const Value& v : inputs) types.push_back(ir::Type::of(v));
-      use.plan = plan(shared(specialize_graph_(imported_, options_, types)));
-      ++specialized_;
+      SharedPlan made = plan(shared(specialize_graph_(imported_, options_, types)));
+      // Other threads may have made plans for other shapes meanwhile.
+      if (specialized_++ < most_specialized) use.plan = std::move(made);
+      else --specialized_;
     } catch (const Error& e) {
       // Only a node that does not run for these inputs can be wrong for them.
       if (ends_run(e) || e.blame() == Blame::internal) throw;
+      ++refused_;
     }
   });
   use.tried = true;

@@ -38,6 +38,12 @@ class Plans {
 
   /// What is known of runs with certain shapes.
   struct ShapeUse {
+    explicit ShapeUse(std::atomic<int>& plans) : plans(plans) {}
+    ~ShapeUse() { plans -= plan ? 1 : 0; }
+    ShapeUse(const ShapeUse&) = delete;
+    ShapeUse& operator=(const ShapeUse&) = delete;
+
+    std::atomic<int>& plans;           ///< the session's number of plans for certain shapes
     std::atomic<Clock::rep> spent{0};  ///< in runs of the general plan
     std::timed_mutex making;
     ResumableWork work;
@@ -64,8 +70,9 @@ class Plans {
   mutable std::timed_mutex without_names_mutex_;
   mutable ResumableWork without_names_work_;
   mutable SharedPlan without_names_;
-  mutable LruCache<std::shared_ptr<ShapeUse>> uses_;
   mutable std::atomic<int> specialized_{0};  ///< number of plans for certain shapes
+  mutable std::atomic<int> refused_{0};      ///< number of shapes that got no plan
+  mutable LruCache<std::shared_ptr<ShapeUse>> uses_;
 };
 
 class Plans::Choice {

@@ -135,7 +135,7 @@ def quantized(g):
     w, rng = g.writer, g.writer.random
     form = rng.choice(["quantize", "quantize", "back", "product", "product", "dynamic"])
     if form == "quantize":
-        a, to = g.pick(lambda v: v.dtype == F32), rng.choice([I8, U8])
+        a, to = g.pick(lambda v: v.dtype == F32 and all(np.isfinite(x).all() for x in v.samples if x is not None)), rng.choice([I8, U8])
         g.emit("QuantizeLinear", [a, g.number(rng.choice([0.5, 1, 2]), F32), g.number(rng.randint(0, 3), to)], like=a)
     elif form == "back":
         a = g.pick(lambda v: v.dtype in (I8, U8))

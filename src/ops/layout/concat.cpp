@@ -81,7 +81,6 @@ std::vector<ir::ValueId> batched_concat(ir::Builder& b, const ir::Node& node,
   return same_call(b, node, values_of(inputs), {{"axis", axis}});
 }
 
-/// The adjoint of each input is its part of the result's adjoint.
 /// At most so many elements along the axis are gathered, rather than sliced.
 constexpr std::int64_t most_gathered = 8;
 
@@ -100,9 +99,11 @@ ir::ValueId part_of_joined(ir::Builder& b, ir::ValueId joined, ir::ValueId start
   const ir::ValueId positions = own.value == 1
                                     ? start
                                     : b("add", {start, iota(b, b.integers({own.value}))});
-  return b("gather", {joined, positions}, {{"axis", axis}});
+  const std::int64_t rank = b.graph().value(x).type.rank();
+  return b("gather", {joined, positions}, {{"axis", axis_from_front(axis, rank) - rank}});
 }
 
+/// The adjoint of each input is its part of the result's adjoint.
 std::vector<ir::ValueId> concat_gradient(ir::Builder& b, const ir::Node& node,
                                          std::span<const ir::ValueId> adjoints) {
   const std::int64_t axis = node.attributes.i("axis");

@@ -57,6 +57,7 @@ std::optional<ir::Attribute> sample(std::string_view name, DType t) {
       {"xs", std::int64_t{1}},
       {"zs", std::int64_t{0}},
   };
+  if (name == "item") return ir::Type::tensor(t, ir::Extents{1});
   if (name == "keys" || name == "splits") return Tensor::zeros(t, {1});
   const auto found = samples.find(name);
   return found != samples.end() ? std::optional(found->second) : std::nullopt;

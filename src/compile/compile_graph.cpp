@@ -38,18 +38,26 @@ ir::Graph compile_graph(
   return g;
 }
 
-ir::Graph compile_graph_for(ir::Graph g, std::span<const ir::Type> inputs,
-                            const SessionOptions& options) {
+ir::Graph optimize_graph(ir::Graph g, const SessionOptions& options) {
   passes::PassOptions how;
   how.fuse_multiply_add = !options.strict;
   how.evaluate = make_evaluator();
   const passes::PipelineOptions checks{verifies(), nullptr};
   passes::run(passes::canonicalize(), g, how, checks);
   passes::run(passes::optimize(), g, how, checks);
+  return g;
+}
+
+ir::Graph compile_graph_for(ir::Graph g, std::span<const ir::Type> inputs,
+                            const SessionOptions& options) {
+  g = optimize_graph(std::move(g), options);
   need_types_of_items(g);
   const std::vector<ir::ValueId> params = g.root().params;
   for (std::size_t i = 0; i < inputs.size(); ++i) g.value(params[i]).type = inputs[i];
-  passes::run(passes::specialize(), g, how, checks);
+  passes::PassOptions how;
+  how.fuse_multiply_add = false;
+  how.evaluate = make_evaluator();
+  passes::run(passes::specialize(), g, how, {verifies(), nullptr});
   return g;
 }
 

@@ -18,9 +18,13 @@ ir::Graph compile_graph(
     ir::Graph, const SessionOptions&,
     const std::function<void(const passes::PassRun&, const ir::Graph&)>& after = nullptr);
 
-/// The same for inputs of these types, which fit the graph's own. The result gives the same bits as
-/// that of `compile_graph`: what depends on rounding is decided by the graph's own types. Refuses
-/// graphs in which what a loop gives without trips may depend on more than these.
+/// The same but for the passes that decide how values lie in memory: a graph that ONNX can express.
+ir::Graph optimize_graph(ir::Graph, const SessionOptions&);
+
+/// What `compile_graph` makes, for inputs of these types, which fit the graph's own. The result
+/// gives the same bits as that of `compile_graph`: what depends on rounding is decided by the
+/// graph's own types. Refuses graphs in which what a loop gives without trips may depend on more
+/// than these.
 ir::Graph compile_graph_for(ir::Graph, std::span<const ir::Type> inputs, const SessionOptions&);
 
 /// The plan of a region: its nodes as steps. `outer`: the slot of a captured value in the plan of

@@ -60,8 +60,6 @@ const Pass optimizations[] = {
      [](ir::Graph& g, const PassOptions&) { return narrow_elements(g); }},
     {"narrow_branches", "what must be one element is a scalar in each branch of an `if`",
      [](ir::Graph& g, const PassOptions&) { return narrow_branches(g); }},
-    {"pair_optionals", "optionals that loops or ifs carry are a bool and a value",
-     [](ir::Graph& g, const PassOptions& o) { return pair_optionals(g, o.remarks); }},
     {"lists_to_tensors", "what is read of a list is read of the tensor that its items make",
      [](ir::Graph& g, const PassOptions& o) { return lists_to_tensors(g, o.remarks); }},
     {"grow_lists", "lists that loops append to, to be joined, are tensors that grow",
@@ -88,8 +86,12 @@ const Pass optimizations[] = {
      [](ir::Graph& g, const PassOptions&) { return remove_dead(g); }},
 };
 
-const Pass pack = {"pack_lists", "lists that loops carry, make or read are tensors that grow",
-                   [](ir::Graph& g, const PassOptions& o) { return pack_lists(g, o.remarks); }};
+const Pass storage[] = {
+    {"pair_optionals", "optionals that loops or ifs carry are a bool and a value",
+     [](ir::Graph& g, const PassOptions& o) { return pair_optionals(g, o.remarks); }},
+    {"pack_lists", "lists that loops carry, make or read are tensors that grow",
+     [](ir::Graph& g, const PassOptions& o) { return pack_lists(g, o.remarks); }},
+};
 
 /// The passes that have these names.
 template <std::size_t n> std::array<Pass, n> named(const std::string_view (&names)[n]) {
@@ -99,7 +101,8 @@ template <std::size_t n> std::array<Pass, n> named(const std::string_view (&name
       if (p.name == names[k]) found[k] = p;
     for (const Pass& p : optimizations)
       if (p.name == names[k]) found[k] = p;
-    if (pack.name == names[k]) found[k] = pack;
+    for (const Pass& p : storage)
+      if (p.name == names[k]) found[k] = p;
     invariant(found[k].run != nullptr, "there is no pass {}", names[k]);
   }
   return found;
@@ -131,8 +134,9 @@ const Pipeline& optimize() {
 }
 
 const Pipeline& pack_storage() {
-  static const auto passes = named({"pack_lists", "narrow_elements", "narrow_branches",
-                                    "remove_dead_states", "hoist_invariants", "remove_dead"});
+  static const auto passes = named({"pair_optionals", "pack_lists", "narrow_elements",
+                                    "narrow_branches", "remove_dead_states", "hoist_invariants",
+                                    "remove_dead"});
   static const Pipeline p{"pack_storage", "what is kept in memory that grows", passes};
   return p;
 }
@@ -141,7 +145,7 @@ const Pipeline& specialize() {
   static const auto passes = named(
       {"fold_constants", "forward_identities", "simplify_states", "count_trips", "simplify_scans",
        "narrow_elements", "narrow_branches", "lists_to_tensors", "grow_lists", "unswitch_loops",
-       "remove_dead_states", "pack_lists", "hoist_invariants", "remove_dead"});
+       "remove_dead_states", "pair_optionals", "pack_lists", "hoist_invariants", "remove_dead"});
   static const Pipeline p{"specialize", "what is known for certain shapes of the inputs", passes};
   return p;
 }

@@ -66,13 +66,14 @@ ExportSource as_read(ir::Graph g) {
 
 ExportSource to_write(frontends::Imported& imported, const ExportOptions& o) {
   session::report_warnings(o.reading, imported.findings);
-  return o.compiled ? with_seed(compile::compile_graph(std::move(imported.graph), o.reading))
+  return o.compiled ? with_seed(compile::optimize_graph(std::move(imported.graph), o.reading))
                     : as_read(std::move(imported.graph));
 }
 
 ExportSource to_write(const Session& s, const ExportOptions& o) {
-  return o.compiled ? with_seed(session::FromGraph::of(s, true))
-                    : as_read(session::FromGraph::of(s, false));
+  const ir::Graph& imported = session::FromGraph::of(s, false);
+  return o.compiled ? with_seed(compile::optimize_graph(imported, session::FromGraph::options(s)))
+                    : as_read(imported);
 }
 
 ExportReport to_file(const ExportSource& w, const ModelInfo& info, const std::filesystem::path& to,

@@ -51,6 +51,7 @@ struct FromGraph {
                       const SharedResources&);
   /// The graph of a session as it was imported or built, or as it was compiled.
   static const ir::Graph& of(const Session&, bool compiled);
+  static const SessionOptions& options(const Session&);
   static const ModelVersions& versions(const Session&);
   /// What the file of a model says that its graph does not. `map_keys`: by output.
   static void describe(Session&, std::map<std::string, Tensor> map_keys, const ModelVersions&);

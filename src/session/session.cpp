@@ -228,6 +228,8 @@ void session::FromGraph::describe(Session& s, std::map<std::string, Tensor> map_
   s.impl_->versions = versions;
 }
 
+const SessionOptions& session::FromGraph::options(const Session& s) { return s.impl_->options; }
+
 const session::ModelVersions& session::FromGraph::versions(const Session& s) {
   return s.impl_->versions;
 }

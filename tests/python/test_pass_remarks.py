@@ -105,16 +105,16 @@ CASES = {
         LISTS % (", seq(float[3]) kept", "kept = Identity (m)"),
         {"node 's' (Loop)": [
             "lists_to_tensors list 'l' became a tensor",
-            "pack_lists list 'm' became a tensor that grows",
-            "batch_after_loop node 'm2' (SequenceInsert) stays: the loop does more with its result than to stack it"]}),
+            "lists_to_tensors list 'm' stays: it is a result of the graph or of a body",
+            "pack_lists list 'm' became a tensor that grows"]}),
     "a list of unlike tensors": (
         LISTS.replace("m2 = SequenceInsert (m, e)", "two = Concat <axis = 0> (e, e)  m1 = SequenceInsert (m, two)  zero = Constant <value = int64[1] {0}> ()  wide = Unsqueeze (e, zero)  m2 = SequenceInsert (m1, wide)")
         % (", seq(float[]) kept", "kept = Identity (m)"),
         {"node 's' (Loop)": [
             "lists_to_tensors list 'l' became a tensor",
             "lists_to_tensors list 'm' stays: a trip may append one tensor to it, and no more",
-            "pack_lists list 'm' stays: its tensors have different ranks",
-            "batch_after_loop node 'two' (Concat) stays: the loop does more with its result than to stack it"]}),
+            "batch_after_loop node 'two' (Concat) stays: the loop does more with its result than to stack it",
+            "pack_lists list 'm' stays: its tensors have different ranks"]}),
     "branches": (
         BRANCHES,
         {"node 'y' (Loop)": [

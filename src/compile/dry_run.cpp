@@ -113,14 +113,19 @@ class DryRun {
   }
 
   /// A tensor of zeros of this type: what data decide is found as for these. Undefined if its rank
-  /// is not known, or if it is not a tensor.
+  /// is not known, if it is not a tensor, or if it is too large.
   Value sample(const ir::Type& t) {
     if (!t.is_tensor() || !t.has_rank()) return Value();
     Shape shape;
     for (const ir::Extent& e : t.extents()) shape.push_back(sample(e));
     return sample(t.dtype(), std::move(shape));
   }
-  static Value sample(DType dtype, Shape shape) { return Tensor::zeros(dtype, std::move(shape)); }
+  /// Undefined if no memory holds so many elements: these shapes do not come this way.
+  static Value sample(DType dtype, Shape shape) {
+    try {
+      return Tensor::zeros(dtype, std::move(shape));
+    } catch (const Error&) { return Value(); }
+  }
 
   void walk(Place at) {
     for (const auto& [slot, tensor] : at.plan.constants)

@@ -79,7 +79,7 @@ class LoopGradient {
   /// A state to which each trip joins something along an axis, at its end or before its beginning:
   /// the value of each trip is a part of the final value, which is kept alone.
   struct Grown {
-    ValueId value, final;
+    ValueId value, next, final;
     std::int64_t axis;
     bool at_end;
     /// The extent along the axis: `first` + `growth` times the trip index, if each trip joins as
@@ -189,6 +189,7 @@ class LoopGradient {
     if (!axis || joined.size() < 2 || (joined.front() != v && joined.back() != v)) return false;
     restore_output(s, type(v));
     Grown grown{v,
+                body().results[1 + s],
                 output(s),
                 axis_from_front(*axis, type(v).rank()),
                 joined.front() == v,
@@ -334,7 +335,9 @@ class LoopGradient {
     for (std::size_t k = 0; k < given; ++k) copy.map(stacked_[k], scanned[k]);
     for (const Listed& l : listed_) copy.map(l.value, of_trip(b, copy, l, i));
     for (const Grown& grown : grown_)
-      copy.map(grown.value, part_of(b, grown, extent_in_trip(b, copy, grown, i)));
+      copy.map(grown.value,
+               part_of(b, grown, extent_in_trip(b, copy, grown, i), type(grown.value)));
+    const std::vector<std::pair<ValueId, ValueId>> parts_of_next = next_parts(b, copy, i);
     for (std::size_t k = 0; k < parts().scans; ++k)
       copy.map(element(k), scanned[stacked_.size() + k]);
     for (const NodeId n : nodes_) copy.node(n, b.region());
@@ -342,12 +345,25 @@ class LoopGradient {
       if (const ir::Node& node = g_.node(n); ops::is_elementwise(*node.op))
         clones_.emplace_back(node.outputs[0], copy(node.outputs[0]));
     std::vector<ValueId> results = differentiated(b, copy, params[1], carried, scanned);
-    // Kept results of costly nodes replace the results of their copies, which become unread.
-    for (std::size_t k = given; k < stacked_.size(); ++k) {
-      std::ranges::replace(results, copy(stacked_[k]), scanned[k]);
-      g_.replace_uses(copy(stacked_[k]), scanned[k]);
-    }
+    // What is kept replaces what is computed again, which becomes unread: results of costly nodes,
+    // and the states that follow those that grow.
+    const auto replace = [&](ValueId computed, ValueId kept) {
+      std::ranges::replace(results, computed, kept);
+      g_.replace_uses(computed, kept);
+    };
+    for (std::size_t k = given; k < stacked_.size(); ++k) replace(copy(stacked_[k]), scanned[k]);
+    for (const auto& [next, part] : parts_of_next) replace(copy(next), part);
     return results;
+  }
+  /// The states that follow those that grow as much in each trip: parts of the final values, too.
+  std::vector<std::pair<ValueId, ValueId>> next_parts(ir::Builder& b, ir::Cloner& copy, ValueId i) {
+    std::vector<std::pair<ValueId, ValueId>> parts;
+    const ValueId following = b("add", {i, b.scalar(std::int64_t{1})});
+    for (const Grown& grown : grown_)
+      if (grown.growth)
+        parts.emplace_back(grown.next, part_of(b, grown, extent_in_trip(b, copy, grown, following),
+                                               type(grown.next)));
+    return parts;
   }
   /// The value of trip i, read from the list that keeps it.
   ValueId of_trip(ir::Builder& b, ir::Cloner& copy, const Listed& l, ValueId i) {
@@ -363,12 +379,12 @@ class LoopGradient {
                              {b("unsqueeze", {i, b.integers({0})}), b.integers({*grown.growth})});
     return b("add", {grown.first, joined});
   }
-  /// The value of a trip that begins with this extent, a part of the final value.
-  ValueId part_of(ir::Builder& b, const Grown& grown, ValueId extent) {
+  /// The state of this extent, a part of the final value.
+  ValueId part_of(ir::Builder& b, const Grown& grown, ValueId extent, const Type& t) {
     const ValueId all = b("shape", {grown.final}, {{"start", grown.axis}, {"end", grown.axis + 1}});
     const ValueId from = grown.at_end ? b.integers({0}) : b("sub", {all, extent});
     const ValueId to = grown.at_end ? extent : all;
-    return typed(b("slice", {grown.final, from, to, b.integers({grown.axis})}), type(grown.value));
+    return typed(b("slice", {grown.final, from, to, b.integers({grown.axis})}), t);
   }
   ValueId typed(ValueId v, const Type& t) {
     g_.value(v).type = ir::completed(g_.value(v).type, t);

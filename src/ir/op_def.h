@@ -180,6 +180,7 @@ struct OpDef {
   /// other values need another program. The rest of `value_inputs` affect the program only through
   /// the resulting extents.
   std::vector<std::size_t> program_values = {};
+  bool reads_extents_only = false;  ///< the program reads no element of any input
   CanFail can_fail = false;
   bool random = false;
   /// Inputs that the only output may overwrite in place if the types are equal: the program does

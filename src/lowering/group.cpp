@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 
 namespace rondel::lowering {
 namespace {
@@ -132,22 +133,33 @@ class Grouper {
     });
   }
 
+  /// Moves the nodes that give a beginning of a buffer into the group of each product that reads
+  /// it.
   void take_beginnings_in() {
-    for (Group& group : groups_) {
-      if (group.nodes.empty()) continue;
-      const NodeId product = group.nodes[0];
-      const ir::Node& node = g_.node(product);
-      if (ops::meaning_as<ops::LoopNest>(*node.op) == nullptr || !ops::reads_buffers(*node.op))
-        continue;
-      for (const ValueId v : node.inputs) {
-        const auto from = v == ValueId::none ? group_of_.end() : group_of_.find(v);
-        if (from == group_of_.end() || !is_read_in_place(v, product)) continue;
-        Group& maker = groups_[from->second];
-        group.nodes.insert(group.nodes.end(), maker.nodes.begin(), maker.nodes.end());
-        maker.nodes.clear();
-        group_of_.erase(from);
-      }
+    for (Group& maker : groups_) {
+      if (maker.nodes.size() != 1 || !is_beginning(maker.nodes[0])) continue;
+      const NodeId beginning = maker.nodes[0];
+      const ValueId v = g_.node(beginning).outputs[0];
+      const std::optional<std::set<std::size_t>> products = products_that_read(v);
+      if (!products) continue;
+      for (const std::size_t k : *products) groups_[k].nodes.push_back(beginning);
+      maker.nodes.clear();
+      group_of_.erase(v);
     }
+  }
+  /// The groups that read v, if all of them are products of this region, and there are some.
+  std::optional<std::set<std::size_t>> products_that_read(ValueId v) const {
+    std::set<std::size_t> products;
+    for (const ir::Use& use : g_.value(v).uses) {
+      if (use.node == NodeId::none || g_.node(use.node).region != region_ ||
+          !is_product(g_.node(use.node)))
+        return std::nullopt;
+      products.insert(group_of_.at(g_.node(use.node).outputs[0]));
+    }
+    return products.empty() ? std::nullopt : std::optional(products);
+  }
+  static bool is_product(const ir::Node& node) {
+    return ops::meaning_as<ops::LoopNest>(*node.op) != nullptr && ops::reads_buffers(*node.op);
   }
 
   /// Moves the nodes that compute elements only for a group's reduction into the group.
@@ -202,14 +214,12 @@ class Grouper {
     return made == group_of_.end() || made->second > group;
   }
 
-  /// Whether only the product reads v, which is the beginning of a value that lies in a buffer.
-  bool is_read_in_place(ValueId v, NodeId product) const {
-    const ir::Node& maker = g_.node(g_.value(v).producer);
-    const auto* view = ops::meaning_as<ops::ReadingView>(*maker.op);
-    return view != nullptr && view->is_beginning != nullptr && view->is_beginning(g_, maker) &&
-           lies_in_buffer(maker.inputs[0]) &&
-           std::ranges::all_of(g_.value(v).uses,
-                               [&](const ir::Use& use) { return use.node == product; });
+  /// Whether the node gives the beginning of a value that lies in a buffer.
+  bool is_beginning(NodeId n) const {
+    const ir::Node& node = g_.node(n);
+    const auto* view = ops::meaning_as<ops::ReadingView>(*node.op);
+    return view != nullptr && view->is_beginning != nullptr && view->is_beginning(g_, node) &&
+           lies_in_buffer(node.inputs[0]);
   }
 
   /// A value of one element is in a register; elements of scans and what loops stack may be
@@ -219,10 +229,14 @@ class Grouper {
     if (!type(v).is_tensor() || !type(v).has_rank()) return false;
     if (std::ranges::all_of(type(v).extents(), [](const ir::Extent& e) { return e == 1; }))
       return false;
-    if (info.producer != NodeId::none) return !g_.node(info.producer).is_loop();
+    const auto number = static_cast<std::size_t>(info.position);
+    if (info.producer != NodeId::none) {
+      const ir::Node& producer = g_.node(info.producer);
+      return !producer.is_loop() || number < ir::LoopParts(producer).states;
+    }
     const NodeId around = g_.region(info.region).parent;
     if (around == NodeId::none || !g_.node(around).is_loop()) return true;
-    return static_cast<std::size_t>(info.position) < 2 + ir::LoopParts(g_.node(around)).states;
+    return number < 2 + ir::LoopParts(g_.node(around)).states;
   }
 
   std::vector<ValueId> reads(const ir::Node& node) {
@@ -262,7 +276,8 @@ class Grouper {
       }
     }
     const std::set<ValueId> outside = read_outside(group);
-    for (const NodeId n : group.nodes)
+    const std::size_t own = is_product(g_.node(group.nodes[0])) ? 1 : group.nodes.size();
+    for (const NodeId n : std::span(group.nodes).first(own))
       for (const ValueId v : g_.node(n).outputs)
         if (v != ValueId::none && (outside.contains(v) || group.nodes.size() == 1))
           group.outputs.push_back(v);

@@ -27,8 +27,9 @@ struct Group {
 /// no group.
 ///
 /// `take_in`: a product's group takes in the nodes that give a beginning of a buffer
-/// (`ReadingView::is_beginning`) to the product alone, and a reduction's those that compute
-/// elements for the reduction alone. They copy and store nothing then.
+/// (`ReadingView::is_beginning`) that only products read, each of which has them in its group; and
+/// a reduction's those that compute elements for the reduction alone. They copy and store nothing
+/// then.
 std::vector<Group> group_nodes(const ir::Graph&, ir::RegionId, const ir::Types& types, bool fuse,
                                bool take_in = false);
 

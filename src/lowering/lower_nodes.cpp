@@ -107,6 +107,14 @@ void lower_checks(LoweringScope& s, std::span<const NodeId> nodes, const std::ve
   }
 }
 
+/// Whether elements of the nodes are stored, or computing them may fail.
+bool does_anything(const LoweringScope& s, std::span<const NodeId> nodes) {
+  return std::ranges::any_of(nodes, [&](NodeId n) {
+    const auto sink = s.sinks.find(s.graph.node(n).outputs[0]);
+    return ir::can_fail(s.graph, n) || (sink != s.sinks.end() && !sink->second.stores.empty());
+  });
+}
+
 /// The extents of the index space that the nodes share, taken from any sink.
 const std::vector<Ex>& space_of(LoweringScope& s, std::span<const NodeId> nodes) {
   for (const NodeId n : nodes) {
@@ -223,6 +231,7 @@ void lower_nodes(LoweringScope& s, std::span<const NodeId> nodes) {
   if (first.outputs.size() == 1) {
     const std::vector<Ex>& space = space_of(s, nodes);
     lower_checks(s, nodes, space);
+    if (!does_anything(s, nodes)) return;
     return s.builder.for_all(space, [&](const Indices& i) { lower_element(s, nodes, space, i); });
   }
   const auto* each = ops::meaning_as<ops::Elements>(*first.op);

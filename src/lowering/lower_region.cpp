@@ -261,6 +261,8 @@ Sink RegionLowering::sink_for(ValueId v, const LoopContext* around, Ex t, bool i
     sink.part = {to, {}, tree_.extents_known(v)};
     sink.stores.push_back([this, to](const Indices& i, Ex x) { b_.store(to, i, x); });
     define(v, in_buffer(v, to));
+  } else {
+    define(v, without_elements(v));
   }
   if (around == nullptr) return sink;
   for (std::size_t k = 0; k < around->parts.stacks; ++k) {
@@ -662,6 +664,16 @@ Operand RegionLowering::in_buffer(ValueId v, std::int32_t buffer) {
       [this, buffer](const Indices& i) { return b_.load(buffer, i); }, {}, extents_of(v)};
   operand.part = {buffer, {}, tree_.extents_known(v)};
   return operand;
+}
+
+/// A value that is only an item, or of which only the extents are read.
+Operand RegionLowering::without_elements(ValueId v) {
+  return {[this, v](const Indices&) -> Ex {
+            invariant(false, "'{}' has no memory", tree_.graph().value(v).name);
+            return {};
+          },
+          {},
+          extents_of(v)};
 }
 
 Indices RegionLowering::zeros(ValueId v) {

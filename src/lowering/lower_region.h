@@ -109,6 +109,7 @@ class RegionLowering {
   std::size_t states_in_registers(const LoopContext&) const;
   Operand in_register(ir::ValueId v, scalar::Ex x);
   Operand in_buffer(ir::ValueId v, std::int32_t buffer);
+  Operand without_elements(ir::ValueId v);
   scalar::Indices zeros(ir::ValueId);
   const ir::Type& type(ir::ValueId v) const { return tree_.type(v); }
 

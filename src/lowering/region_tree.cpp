@@ -213,7 +213,8 @@ void RegionTree::visit_group(const Group& group, Position at) {
   for (const NodeId n : group.nodes) {
     const ir::Node& node = g_.node(n);
     for (std::size_t k = 0; k < node.inputs.size(); ++k)
-      if (node.inputs[k] != ValueId::none) read(node.inputs[k], at, n, k);
+      if (const ValueId v = node.inputs[k]; v != ValueId::none && needs_elements(node, v))
+        read(v, at, n, k);
     for (const ValueId v : node.outputs)
       if (v != ValueId::none) makers_.emplace(v, at);
   }
@@ -605,6 +606,15 @@ bool RegionTree::visit_result(NodeId n, std::size_t j) {
     }
   }
   return true;
+}
+
+/// Whether the node needs its input v in memory: not if it reads only the extents of what a program
+/// makes element by element.
+bool RegionTree::needs_elements(const ir::Node& node, ValueId v) const {
+  const std::optional<Position> made = maker(v);
+  if (!node.op->reads_extents_only || !made) return true;
+  const Group& group = groups(made->region)[made->index];
+  return !group.program || ops::writes_buffers(*g_.node(group.nodes[0]).op);
 }
 
 void RegionTree::read(ValueId v, Position at, NodeId node, std::size_t number) {

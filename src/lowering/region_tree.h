@@ -127,6 +127,7 @@ class RegionTree {
 
   /// The group that computes a value; nullopt for values from outside, parameters and constants.
   std::optional<Position> maker(ir::ValueId) const;
+  /// Those that read elements.
   const std::vector<Read>& reads(ir::ValueId) const;
   bool is_loop_body(ir::RegionId) const;
   /// The position of the node that the region belongs to; nullopt for regions of the top node.
@@ -211,6 +212,7 @@ class RegionTree {
   void check_type(ir::ValueId);
   void check_extents(ir::ValueId);
   void check_size(ir::ValueId);
+  bool needs_elements(const ir::Node&, ir::ValueId) const;
   void read(ir::ValueId v, Position at, ir::NodeId node, std::size_t number);
 
   const ir::Graph& g_;

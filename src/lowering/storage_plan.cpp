@@ -132,8 +132,7 @@ bool StoragePlan::only_item(ValueId v, Position made) const {
 /// Returns whether the value got the preferred storage.
 bool StoragePlan::assign(ValueId v, Position made, const Preferences& preferences) {
   const auto preferred = preferences.find(v);
-  const bool followed = preferred != preferences.end() &&
-                        storages_[preferred->second.target].type == t_.memory_type(v) &&
+  const bool followed = preferred != preferences.end() && has_room(preferred->second.target, v) &&
                         may_overwrite(preferred->second.old, made, v);
   storage_of_[v] = followed ? preferred->second.target : add(v, {t_.begins(made), t_.ends(made)});
   extend_lifetime(storage_of_[v], v, made);
@@ -141,6 +140,15 @@ bool StoragePlan::assign(ValueId v, Position made, const Preferences& preference
   if (node.op->extends && storage_of(node.inputs[*node.op->extends]) == storage_of_[v])
     beginning_[v] = node.inputs[*node.op->extends];
   return followed;
+}
+
+/// Whether a storage that v is to be handed on to has room for v. The storage of a state or of a
+/// result has, whatever bounds v alone; where it is larger, v must be known not to fill it.
+bool StoragePlan::has_room(StorageId id, ValueId v) const {
+  const Storage& s = storages_[id];
+  const ir::Type needed = t_.memory_type(v);
+  return s.type == needed || (s.bounded && !t_.extents_known(v) &&
+                              s.type.dtype() == needed.dtype() && s.type.rank() == needed.rank());
 }
 
 void StoragePlan::extend_lifetime(StorageId id, ValueId v, Position made) {

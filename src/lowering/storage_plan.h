@@ -56,6 +56,7 @@ class StoragePlan : public StorageMap {
   void prefer(Preferences&, ir::ValueId, ir::RegionId, const Preference&);
   void plan_group(const Group&, Position, Preferences&);
   bool assign(ir::ValueId, Position made, const Preferences&);
+  bool has_room(StorageId, ir::ValueId) const;
   void plan_copies(ir::NodeId loop);
   bool needs_buffer(ir::ValueId element) const;
   bool is_row(ir::ValueId element) const;

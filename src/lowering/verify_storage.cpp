@@ -95,6 +95,7 @@ class StorageVerifier {
     std::vector<Operand> operands;
     for (const NodeId n : group.nodes) {
       const ir::Node& node = g_.node(n);
+      if (node.op->reads_extents_only) continue;
       for (std::size_t k = 0; k < node.inputs.size(); ++k) {
         const ValueId v = node.inputs[k];
         if (v == ValueId::none || is_made_by(group, v)) continue;

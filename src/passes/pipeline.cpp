@@ -16,6 +16,7 @@
 #include "passes/narrow_branches.h"
 #include "passes/narrow_elements.h"
 #include "passes/orient_products.h"
+#include "passes/outer_products.h"
 #include "passes/pack_lists.h"
 #include "passes/pair_optionals.h"
 #include "passes/predictive_commoning.h"
@@ -82,6 +83,8 @@ const Pass optimizations[] = {
      [](ir::Graph& g, const PassOptions& o) { return batch_before_loop(g, o.remarks); }},
     {"batch_after_loop", "products that a loop only stacks are computed for all trips after it",
      [](ir::Graph& g, const PassOptions& o) { return batch_after_loop(g, o.remarks); }},
+    {"outer_products", "products of columns and rows are computed element by element",
+     [](ir::Graph& g, const PassOptions&) { return outer_products(g); }},
     {"remove_dead", "unread nodes are removed",
      [](ir::Graph& g, const PassOptions&) { return remove_dead(g); }},
 };

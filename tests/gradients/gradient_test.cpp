@@ -168,6 +168,24 @@ TEST(Gradient, WeightsGetOneProductBehindTheLoop) {
   })g");
 }
 
+// What follows a state that grows is a part of the final value, too: nothing is joined again.
+TEST(Gradient, StatesThatGrowArePartsOfTheFinalValue) {
+  const std::string text = gradient_of(
+      R"g(graph "g" (%w: f32[3], %seed: f32[3], %n: i64[], %rows: f32[2, 3]) {
+    %zero = constant value=i64[1] {0}
+    %all, %y, _ = loop trips=%n states=(%rows, %w) {
+      body(%i, %go, %a: f32[?, 3], %b: f32[3]) {
+        %row = unsqueeze(%b, %zero)
+        %next = concat(%a, %row) axis=0
+        %e = exp(%next)
+        %c = reduce_sum(%e, %zero) keepdims=0
+        yield go=%go states=(%next, %c) } }
+    yield %y })g");
+  const std::size_t first = text.find("concat");
+  ASSERT_NE(first, std::string::npos) << text;
+  EXPECT_EQ(text.find("concat", first + 1), std::string::npos) << text;
+}
+
 TEST(Gradient, OneProductForAllTripsOfAnInnerLoopStaysInTheOuterLoop) {
   expect_gradient(R"g(graph "g" (%w: f32[3, 3], %seed: f32[2, 3], %n: i64[], %h: f32[2, 3]) {
     %four = constant value=i64[] {4}

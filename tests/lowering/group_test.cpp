@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "ir/text.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 namespace rondel::lowering {
 namespace {
@@ -125,6 +125,36 @@ TEST(Group, ProductsReadBeginningsInPlace) {
   EXPECT_EQ(products("%two: i64[1] = constant value=i64[1] {2}\n"
                      "%s = slice(%x, %zero, %n, %zero, %two)\n"),
             "[s](x n)->(s) [y](q s)->(y)");
+}
+
+TEST(Group, ABeginningThatOnlyProductsReadIsReadInPlaceByEach) {
+  const auto products = [](const std::string& yielded) {
+    return groups(
+        "graph \"g\" (%q: f32[1, K], %p: f32[1, ?], %x: f32[N, K], %n: i64[1]) {\n"
+        "%zero: i64[1] = constant value=i64[1] {0}\n"
+        "%s = slice(%x, %zero, %n, %zero)\n"
+        "%y = mat_mul(%q, %s) transpose_b=1\n"
+        "%z = mat_mul(%p, %s)\nyield %y, %z" +
+            yielded + " }",
+        true, true);
+  };
+  EXPECT_EQ(products(""), "[y s](q x zero n)->(y) [z s](p x zero n)->(z)");
+  EXPECT_EQ(products(", %s"), "[s](x n)->(s) [y](q s)->(y) [z](p s)->(z)");
+}
+
+TEST(Group, TheFinalStateOfALoopIsInABufferAndAStackMayNotBe) {
+  const auto product = [](const std::string& read) {
+    return groups(
+        "graph \"g\" (%q: f32[1, K], %a: f32[4, K], %n: i64[1], %c: i64[]) {\n"
+        "%final, %stack, _ = loop trips=%c states=(%a) { body(%i, %go, %v) {\n"
+        "%w = neg(%v) yield go=%go states=(%w) items=(%w) } }\n"
+        "%zero: i64[1] = constant value=i64[1] {0}\n"
+        "%s = slice(%" +
+            read + ", %zero, %n, %zero)\n%y = mat_mul(%q, %s) transpose_b=1\nyield %y }",
+        true, true);
+  };
+  EXPECT_THAT(product("final"), testing::HasSubstr("[y s]"));
+  EXPECT_THAT(product("stack"), testing::HasSubstr("[s]"));
 }
 
 TEST(Group, ReductionsComputeTheirElementsWhereTheyReadThem) {

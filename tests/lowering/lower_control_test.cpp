@@ -330,6 +330,51 @@ TEST(LowerControl, AGrowingStateIsExtendedInPlace) {
   EXPECT_EQ(stores, 1U) << text;
 }
 
+TEST(LowerControl, AStateThatShrinksIsWrittenInPlace) {
+  const LoweredRegion l = lowered(R"g(graph "g" (%s0: f32[N, 3], %n: i64[]) {
+    %zero = constant value=i64[1] {0}
+    %last = constant value=i64[1] {-1}
+    %s, _ = loop trips=%n states=(%s0) { body(%i, %go, %v: f32[?, 3]) {
+      %a = exp(%v)
+      %b = cum_sum(%a, %zero)
+      %t = slice(%b, %zero, %last, %zero)
+      yield go=%go states=(%t)
+    } }
+    yield %s })g");
+  ASSERT_TRUE(l.program) << why_not(l);
+  EXPECT_THAT(temporaries(l), ElementsAre("f32[$s0, 3]", "f32[$s0, 3]"));
+  const std::string text = scalar::to_text(*l.program);
+  EXPECT_EQ(text.find("load state0"), text.rfind("load state0")) << text;
+}
+
+TEST(LowerControl, WhatIsReadForItsExtentsAloneIsNotComputed) {
+  const LoweredRegion l = lowered(R"g(graph "g" (%x: f32[N, 3], %n: i64[], %k: i64[1]) {
+    %zero = constant value=i64[1] {0}
+    %sizes, _ = loop trips=%n { body(%i, %go) {
+      %part = slice(%x, %zero, %k, %zero)
+      %shape = shape(%part)
+      %exp = exp(%part)
+      %size = size(%exp)
+      %sum = add(%shape, %size)
+      yield go=%go items=(%sum)
+    } }
+    yield %sizes })g");
+  ASSERT_TRUE(l.program) << why_not(l);
+  EXPECT_THAT(scalar::to_text(*l.program), testing::Not(HasSubstr("load x")));
+}
+
+TEST(LowerControl, WhatMayFailIsComputedEvenIfOnlyItsExtentsAreRead) {
+  const LoweredRegion l = lowered(R"g(graph "g" (%x: f32[N], %n: i64[], %k: i64[M]) {
+    %sizes, _ = loop trips=%n { body(%i, %go) {
+      %rows = gather(%x, %k)
+      %shape = shape(%rows)
+      yield go=%go items=(%shape)
+    } }
+    yield %sizes })g");
+  ASSERT_TRUE(l.program) << why_not(l);
+  EXPECT_THAT(scalar::to_text(*l.program), HasSubstr("check"));
+}
+
 // What an inner loop grows has room for all its trips.
 TEST(LowerControl, AStateThatAnInnerLoopGrowsIsBoundedByItsTrips) {
   const LoweredRegion l = lowered(R"g(graph "g" (%n: i64[], %row: f32[2, N]) {

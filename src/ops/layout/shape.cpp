@@ -43,6 +43,7 @@ const ir::OpEntry shape{{
     .attributes = {{"start", std::int64_t{0}}, {"end", std::numeric_limits<std::int64_t>::max()}},
     .type = shape_rule,
     .meaning = elements(shape_element),
+    .reads_extents_only = true,
     .gradient = zero_gradient,
 }};
 

@@ -26,6 +26,7 @@ const ir::OpEntry size{{
     .inputs = {{"x"}},
     .type = size_rule,
     .meaning = elements(size_element),
+    .reads_extents_only = true,
     .gradient = zero_gradient,
 }};
 

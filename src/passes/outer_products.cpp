@@ -1,0 +1,70 @@
+#include "passes/outer_products.h"
+
+#include "base/cancellation.h"
+#include "ir/builder.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace rondel::passes {
+namespace {
+
+using ir::Graph;
+using ir::Node;
+using ir::NodeId;
+using ir::ValueId;
+
+/// Whether an operand is a stack of columns (side 0) or of rows (side 1): matrices whose axis of
+/// sums has one element.
+bool is_of_vectors(const Graph& g, const Node& product, std::size_t side) {
+  const ir::Type& t = g.value(product.inputs[side]).type;
+  if (!t.has_rank() || t.rank() < 2) return false;
+  const bool transposed = product.attributes.flag(side == 0 ? "transpose_a" : "transpose_b");
+  const std::int64_t summed = t.rank() - (transposed == (side == 0) ? 2 : 1);
+  return t.extent(summed) == 1;
+}
+
+bool is_outer(const Graph& g, const Node& n) {
+  if (n.op->name != "mat_mul") return false;
+  const DType t = g.value(n.outputs[0]).type.dtype();
+  return t != DType::f16 && t != DType::bf16 && is_of_vectors(g, n, 0) && is_of_vectors(g, n, 1);
+}
+
+ValueId with_last_axes_swapped(ir::Builder& b, ValueId x) {
+  ir::Ints perm(static_cast<std::size_t>(b.graph().value(x).type.rank()));
+  std::iota(perm.begin(), perm.end(), 0);
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  return b("transpose", {x}, {{"perm", perm}});
+}
+
+void replace(Graph& g, NodeId n) {
+  const Node node = g.node(n);
+  ir::Builder b(g, node.region);
+  b.source(node.source);
+  b.insert_before(n);
+  ValueId columns = node.inputs[0], rows = node.inputs[1];
+  if (node.attributes.flag("transpose_a")) columns = with_last_axes_swapped(b, columns);
+  if (node.attributes.flag("transpose_b")) rows = with_last_axes_swapped(b, rows);
+  ValueId y = b("mul", {columns, rows});
+  const DType t = g.value(y).type.dtype();
+  if (is_float(t)) y = b("add", {y, b.scalar(t, 0)});
+  g.value(y).name = g.value(node.outputs[0]).name;
+  g.replace_uses(node.outputs[0], y);
+  g.erase_node(n);
+}
+
+}  // namespace
+
+bool outer_products(Graph& g) {
+  bool changed = false;
+  for (const ir::RegionId r : g.regions_below(ir::RegionId::root))
+    for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) {
+      check_cancellation();
+      if (!is_outer(g, g.node(n))) continue;
+      replace(g, n);
+      changed = true;
+    }
+  return changed;
+}
+
+}  // namespace rondel::passes

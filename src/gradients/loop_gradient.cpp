@@ -180,20 +180,15 @@ class LoopGradient {
   /// Whether a state grows by what is joined to it, so that only the extents need be kept.
   bool keep_as_part(std::size_t s) {
     const ValueId v = body().params[2 + s];
-    const NodeId join = g_.value(body().results[1 + s]).producer;
-    if (join == NodeId::none || g_.node(join).region != parts().body || !type(v).is_tensor() ||
-        !type(v).has_rank())
-      return false;
-    const std::optional<std::int64_t> axis = ops::joined_axis(g_.node(join));
-    const std::vector<ValueId>& joined = g_.node(join).inputs;
-    if (!axis || joined.size() < 2 || (joined.front() != v && joined.back() != v)) return false;
+    const std::optional<Joined> joined = joined_to(v, body().results[1 + s]);
+    if (!joined) return false;
     restore_output(s, type(v));
     Grown grown{v,
                 body().results[1 + s],
                 output(s),
-                axis_from_front(*axis, type(v).rank()),
-                joined.front() == v,
-                growth_of(g_.node(join), v),
+                joined->axis,
+                joined->at_end,
+                joined->growth,
                 ValueId::none,
                 ValueId::none};
     if (grown.growth) {
@@ -205,6 +200,47 @@ class LoopGradient {
     }
     grown_.push_back(grown);
     return true;
+  }
+  /// How a value is made of another one, which it has a part of: by a node that joins something to
+  /// it, or by a loop whose trips do.
+  struct Joined {
+    std::int64_t axis;
+    bool at_end;
+    std::optional<std::int64_t> growth;  ///< if it is known
+  };
+  std::optional<Joined> joined_to(ValueId v, ValueId next) const {
+    const NodeId n = g_.value(next).producer;
+    if (n == NodeId::none || g_.node(n).region != g_.value(v).region || !type(v).is_tensor() ||
+        !type(v).has_rank())
+      return std::nullopt;
+    return g_.node(n).is_loop() ? joined_by_loop(n, v, next) : joined_by_node(g_.node(n), v);
+  }
+  std::optional<Joined> joined_by_node(const ir::Node& join, ValueId v) const {
+    const std::optional<std::int64_t> axis = ops::joined_axis(join);
+    const std::vector<ValueId>& joined = join.inputs;
+    if (!axis || joined.size() < 2 || (joined.front() != v && joined.back() != v))
+      return std::nullopt;
+    return Joined{axis_from_front(*axis, type(v).rank()), joined.front() == v, growth_of(join, v)};
+  }
+  std::optional<Joined> joined_by_loop(NodeId n, ValueId v, ValueId final) const {
+    const LoopParts inner(g_.node(n));
+    const auto s = static_cast<std::size_t>(g_.value(final).position);
+    if (s >= inner.states || g_.node(n).inputs[inner.states_at() + s] != v) return std::nullopt;
+    const ir::Region& trip = g_.region(inner.body);
+    std::optional<Joined> joined = joined_to(trip.params[2 + s], trip.results[1 + s]);
+    if (!joined) return std::nullopt;
+    const Tensor* trips = inner.has_trips && !inner.has_go
+                              ? g_.constant(g_.node(n).inputs[inner.trips_at()])
+                              : nullptr;
+    const std::int64_t count = trips != nullptr ? std::max<std::int64_t>(
+                                                      ir::integers_of(*trips).at(0), 0)
+                                                : 0;
+    std::int64_t all = 0;
+    if (trips == nullptr || !joined->growth ||
+        __builtin_mul_overflow(*joined->growth, count, &all))
+      joined->growth.reset();
+    else joined->growth = all;
+    return joined;
   }
   /// How much a node joins to a state, if it is as much in each trip.
   std::optional<std::int64_t> growth_of(const ir::Node& join, ValueId state) const {

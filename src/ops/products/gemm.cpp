@@ -46,10 +46,12 @@ void gemm_rule(ir::TypeContext& c) {
   }
   c.output(0, Type::tensor(a.dtype(), ir::Extents{m, n}));
   if (!a.has_rank() || !b.has_rank() || (c.has(2) && !c.input(2).has_rank())) return;
-  if (!(a.extent(1 - ta) == b.extent(tb))) return;
+  Conditions conditions;
+  conditions.equal(a.extent(1 - ta), b.extent(tb));
   std::vector<const Type*> addend;
   if (c.has(2)) addend.push_back(&c.input(2));
-  holds_if_broadcasts(c, addend, {m, n});
+  conditions.broadcasts(addend, {m, n});
+  conditions.state(c);
 }
 
 const ir::OpEntry gemm{{

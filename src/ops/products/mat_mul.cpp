@@ -26,15 +26,19 @@ Extent column(const Type& t, const Operand& o) {
   return t.extent(o.batch + (o.vector || o.transposed ? 0 : 1));
 }
 
-/// States that the rule holds while the batch axes can be broadcast.
-void holds_if_batch_is_certain(ir::TypeContext& c, const Type& a, const Operand& left,
-                               const Type& b, const Operand& right, const Extents& out) {
+/// States that the rule holds while the inner extents are equal and the batch axes, which are those
+/// of `out`, can be broadcast.
+void state_conditions(ir::TypeContext& c, const Operand& left, const Extent& inner_a,
+                      const Operand& right, const Extent& inner_b, const Extents& out) {
   const auto batch = [](const Type& t, const Operand& o) {
     return Type::tensor(t.dtype(), Extents(t.extents().begin(), t.extents().begin() + o.batch));
   };
-  const Type x = batch(a, left), y = batch(b, right);
+  const Type x = batch(c.input(0), left), y = batch(c.input(1), right);
   const Type* both[] = {&x, &y};
-  holds_if_broadcasts(c, both, out);
+  Conditions conditions;
+  conditions.equal(inner_a, inner_b);
+  conditions.broadcasts(both, out);
+  conditions.state(c);
 }
 
 void mat_mul_rule(ir::TypeContext& c) {
@@ -51,7 +55,7 @@ void mat_mul_rule(ir::TypeContext& c) {
           "inner extents {} and {} differ; transpose one of them?", inner_a.value, inner_b.value);
   Extents out = *broadcast_extents(Extents(a.extents().begin(), a.extents().begin() + left.batch),
                                    Extents(b.extents().begin(), b.extents().begin() + right.batch));
-  if (inner_a == inner_b) holds_if_batch_is_certain(c, a, left, b, right, out);
+  state_conditions(c, left, inner_a, right, inner_b, out);
   if (!left.vector) out.push_back(row(a, left));
   if (!right.vector) out.push_back(column(b, right));
   c.output(0, Type::tensor(a.dtype(), std::move(out)));

@@ -232,12 +232,11 @@ class LoopGradient {
     const Tensor* trips = inner.has_trips && !inner.has_go
                               ? g_.constant(g_.node(n).inputs[inner.trips_at()])
                               : nullptr;
-    const std::int64_t count = trips != nullptr ? std::max<std::int64_t>(
-                                                      ir::integers_of(*trips).at(0), 0)
-                                                : 0;
+    const std::int64_t count = trips != nullptr
+                                   ? std::max<std::int64_t>(ir::integers_of(*trips).at(0), 0)
+                                   : 0;
     std::int64_t all = 0;
-    if (trips == nullptr || !joined->growth ||
-        __builtin_mul_overflow(*joined->growth, count, &all))
+    if (trips == nullptr || !joined->growth || __builtin_mul_overflow(*joined->growth, count, &all))
       joined->growth.reset();
     else joined->growth = all;
     return joined;

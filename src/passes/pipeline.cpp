@@ -35,81 +35,95 @@ namespace {
 /// If a graph still changes after this many rounds, some passes undo each other's changes.
 constexpr int most_rounds = 16;
 
-const Pass canonical[] = {
-    {"expand_composites", "ops that are small graphs become those graphs",
-     [](ir::Graph& g, const PassOptions&) { return expand_composites(g); }},
-    {"key_random_ops", "random draws depend on the seed and the trips around them",
-     [](ir::Graph& g, const PassOptions&) { return key_random_ops(g); }},
-    {"forward_identities", "readers of an identity read its input",
-     [](ir::Graph& g, const PassOptions&) { return forward_identities(g); }},
-    {"fold_constants", "values that are known without running become constants",
-     [](ir::Graph& g, const PassOptions& o) { return fold_constants(g, o.evaluate); }},
-    {"simplify_states", "states whose values are known without carrying them are left out",
-     [](ir::Graph& g, const PassOptions& o) { return simplify_states(g, o.remarks); }},
-    {"compare_integers", "integers that were converted are compared as integers",
-     [](ir::Graph& g, const PassOptions&) { return compare_integers(g); }},
-    {"count_trips", "conditions that only count become trip counts",
-     [](ir::Graph& g, const PassOptions& o) { return count_trips(g, o.remarks); }},
-    {"simplify_scans", "counts and extents that a loop has anyway are left out",
-     [](ir::Graph& g, const PassOptions& o) { return simplify_scans(g, o.remarks); }},
-    {"remove_dead", "unread nodes are removed",
-     [](ir::Graph& g, const PassOptions&) { return remove_dead(g); }},
-};
+const Pass expand_composites_pass{
+    "expand_composites", "ops that are small graphs become those graphs",
+    [](ir::Graph& g, const PassOptions&) { return expand_composites(g); }};
+const Pass key_random_ops_pass{"key_random_ops",
+                               "random draws depend on the seed and the trips around them",
+                               [](ir::Graph& g, const PassOptions&) { return key_random_ops(g); }};
+const Pass forward_identities_pass{
+    "forward_identities", "readers of an identity read its input",
+    [](ir::Graph& g, const PassOptions&) { return forward_identities(g); }};
+const Pass fold_constants_pass{
+    "fold_constants", "values that are known without running become constants",
+    [](ir::Graph& g, const PassOptions& o) { return fold_constants(g, o.evaluate); }};
+const Pass simplify_states_pass{
+    "simplify_states", "states whose values are known without carrying them are left out",
+    [](ir::Graph& g, const PassOptions& o) { return simplify_states(g, o.remarks); }};
+const Pass compare_integers_pass{
+    "compare_integers", "integers that were converted are compared as integers",
+    [](ir::Graph& g, const PassOptions&) { return compare_integers(g); }};
+const Pass count_trips_pass{
+    "count_trips", "conditions that only count become trip counts",
+    [](ir::Graph& g, const PassOptions& o) { return count_trips(g, o.remarks); }};
+const Pass simplify_scans_pass{
+    "simplify_scans", "counts and extents that a loop has anyway are left out",
+    [](ir::Graph& g, const PassOptions& o) { return simplify_scans(g, o.remarks); }};
+const Pass remove_dead_pass{"remove_dead", "unread nodes are removed",
+                            [](ir::Graph& g, const PassOptions&) { return remove_dead(g); }};
+const Pass narrow_elements_pass{
+    "narrow_elements", "what must be one element is computed of one element",
+    [](ir::Graph& g, const PassOptions&) { return narrow_elements(g); }};
+const Pass narrow_branches_pass{
+    "narrow_branches", "what must be one element is a scalar in each branch of an `if`",
+    [](ir::Graph& g, const PassOptions&) { return narrow_branches(g); }};
+const Pass lists_to_tensors_pass{
+    "lists_to_tensors", "what is read of a list is read of the tensor that its items make",
+    [](ir::Graph& g, const PassOptions& o) { return lists_to_tensors(g, o.remarks); }};
+const Pass grow_lists_pass{"grow_lists",
+                           "lists that loops append to, to be joined, are tensors that grow",
+                           [](ir::Graph& g, const PassOptions&) { return grow_lists(g); }};
+const Pass unswitch_loops_pass{
+    "unswitch_loops", "what a loop decides in each trip alike is decided before it",
+    [](ir::Graph& g, const PassOptions& o) { return unswitch_loops(g, o.remarks); }};
+const Pass remove_dead_states_pass{
+    "remove_dead_states", "states that only make their own next values are left out",
+    [](ir::Graph& g, const PassOptions& o) { return remove_dead_states(g, o.remarks); }};
+const Pass predictive_commoning_pass{
+    "predictive_commoning", "values that the trip before has computed become states",
+    [](ir::Graph& g, const PassOptions& o) { return predictive_commoning(g, o.remarks); }};
+const Pass fuse_multiply_add_pass{
+    "fuse_multiply_add", "a*b+c becomes one fma",
+    [](ir::Graph& g, const PassOptions& o) { return o.fuse_multiply_add && fuse_multiply_add(g); }};
+const Pass orient_products_pass{
+    "orient_products", "matrix products read operands as they stand in memory",
+    [](ir::Graph& g, const PassOptions&) { return orient_products(g); }};
+const Pass hoist_invariants_pass{
+    "hoist_invariants", "what a loop computes from what it does not change is computed before it",
+    [](ir::Graph& g, const PassOptions& o) { return hoist_invariants(g, o.remarks); }};
+const Pass batch_before_loop_pass{
+    "batch_before_loop", "products of what a loop scans are computed for all trips before it",
+    [](ir::Graph& g, const PassOptions& o) { return batch_before_loop(g, o.remarks); }};
+const Pass batch_after_loop_pass{
+    "batch_after_loop", "products that a loop only stacks are computed for all trips after it",
+    [](ir::Graph& g, const PassOptions& o) { return batch_after_loop(g, o.remarks); }};
+const Pass outer_products_pass{"outer_products",
+                               "products of columns and rows are computed element by element",
+                               [](ir::Graph& g, const PassOptions&) { return outer_products(g); }};
+const Pass pair_optionals_pass{
+    "pair_optionals", "optionals that loops or ifs carry are a bool and a value",
+    [](ir::Graph& g, const PassOptions& o) { return pair_optionals(g, o.remarks); }};
+const Pass pack_lists_pass{
+    "pack_lists", "lists that loops carry, make or read are tensors that grow",
+    [](ir::Graph& g, const PassOptions& o) { return pack_lists(g, o.remarks); }};
 
+const Pass canonical[] = {expand_composites_pass, key_random_ops_pass,  forward_identities_pass,
+                          fold_constants_pass,    simplify_states_pass, compare_integers_pass,
+                          count_trips_pass,       simplify_scans_pass,  remove_dead_pass};
 const Pass optimizations[] = {
-    {"narrow_elements", "what must be one element is computed of one element",
-     [](ir::Graph& g, const PassOptions&) { return narrow_elements(g); }},
-    {"narrow_branches", "what must be one element is a scalar in each branch of an `if`",
-     [](ir::Graph& g, const PassOptions&) { return narrow_branches(g); }},
-    {"lists_to_tensors", "what is read of a list is read of the tensor that its items make",
-     [](ir::Graph& g, const PassOptions& o) { return lists_to_tensors(g, o.remarks); }},
-    {"grow_lists", "lists that loops append to, to be joined, are tensors that grow",
-     [](ir::Graph& g, const PassOptions&) { return grow_lists(g); }},
-    {"unswitch_loops", "what a loop decides in each trip alike is decided before it",
-     [](ir::Graph& g, const PassOptions& o) { return unswitch_loops(g, o.remarks); }},
-    {"remove_dead_states", "states that only make their own next values are left out",
-     [](ir::Graph& g, const PassOptions& o) { return remove_dead_states(g, o.remarks); }},
-    {"predictive_commoning", "values that the trip before has computed become states",
-     [](ir::Graph& g, const PassOptions& o) { return predictive_commoning(g, o.remarks); }},
-    {"fuse_multiply_add", "a*b+c becomes one fma",
-     [](ir::Graph& g, const PassOptions& o) {
-       return o.fuse_multiply_add && fuse_multiply_add(g);
-     }},
-    {"orient_products", "matrix products read operands as they stand in memory",
-     [](ir::Graph& g, const PassOptions&) { return orient_products(g); }},
-    {"hoist_invariants", "what a loop computes from what it does not change is computed before it",
-     [](ir::Graph& g, const PassOptions& o) { return hoist_invariants(g, o.remarks); }},
-    {"batch_before_loop", "products of what a loop scans are computed for all trips before it",
-     [](ir::Graph& g, const PassOptions& o) { return batch_before_loop(g, o.remarks); }},
-    {"batch_after_loop", "products that a loop only stacks are computed for all trips after it",
-     [](ir::Graph& g, const PassOptions& o) { return batch_after_loop(g, o.remarks); }},
-    {"outer_products", "products of columns and rows are computed element by element",
-     [](ir::Graph& g, const PassOptions&) { return outer_products(g); }},
-    {"remove_dead", "unread nodes are removed",
-     [](ir::Graph& g, const PassOptions&) { return remove_dead(g); }},
-};
-
-const Pass storage[] = {
-    {"pair_optionals", "optionals that loops or ifs carry are a bool and a value",
-     [](ir::Graph& g, const PassOptions& o) { return pair_optionals(g, o.remarks); }},
-    {"pack_lists", "lists that loops carry, make or read are tensors that grow",
-     [](ir::Graph& g, const PassOptions& o) { return pack_lists(g, o.remarks); }},
-};
-
-/// The passes that have these names.
-template <std::size_t n> std::array<Pass, n> named(const std::string_view (&names)[n]) {
-  std::array<Pass, n> found;
-  for (std::size_t k = 0; k < n; ++k) {
-    for (const Pass& p : canonical)
-      if (p.name == names[k]) found[k] = p;
-    for (const Pass& p : optimizations)
-      if (p.name == names[k]) found[k] = p;
-    for (const Pass& p : storage)
-      if (p.name == names[k]) found[k] = p;
-    invariant(found[k].run != nullptr, "there is no pass {}", names[k]);
-  }
-  return found;
-}
+    narrow_elements_pass,      narrow_branches_pass,   lists_to_tensors_pass,
+    grow_lists_pass,           unswitch_loops_pass,    remove_dead_states_pass,
+    predictive_commoning_pass, fuse_multiply_add_pass, orient_products_pass,
+    hoist_invariants_pass,     batch_before_loop_pass, batch_after_loop_pass,
+    outer_products_pass,       remove_dead_pass};
+const Pass for_storage[] = {pair_optionals_pass,  pack_lists_pass,         narrow_elements_pass,
+                            narrow_branches_pass, remove_dead_states_pass, hoist_invariants_pass,
+                            remove_dead_pass};
+const Pass for_shapes[] = {fold_constants_pass,  forward_identities_pass, simplify_states_pass,
+                           count_trips_pass,     simplify_scans_pass,     narrow_elements_pass,
+                           narrow_branches_pass, lists_to_tensors_pass,   grow_lists_pass,
+                           unswitch_loops_pass,  remove_dead_states_pass, pair_optionals_pass,
+                           pack_lists_pass,      hoist_invariants_pass,   remove_dead_pass};
 
 /// `listens`: whether to collect the pass's remarks.
 PassRun timed(const Pipeline& p, const Pass& pass, int round, ir::Graph& g, PassOptions options,
@@ -137,19 +151,13 @@ const Pipeline& optimize() {
 }
 
 const Pipeline& pack_storage() {
-  static const auto passes = named({"pair_optionals", "pack_lists", "narrow_elements",
-                                    "narrow_branches", "remove_dead_states", "hoist_invariants",
-                                    "remove_dead"});
-  static const Pipeline p{"pack_storage", "what is kept in memory that grows", passes};
+  static const Pipeline p{"pack_storage", "what is kept in memory that grows", for_storage};
   return p;
 }
 
 const Pipeline& specialize() {
-  static const auto passes = named(
-      {"fold_constants", "forward_identities", "simplify_states", "count_trips", "simplify_scans",
-       "narrow_elements", "narrow_branches", "lists_to_tensors", "grow_lists", "unswitch_loops",
-       "remove_dead_states", "pair_optionals", "pack_lists", "hoist_invariants", "remove_dead"});
-  static const Pipeline p{"specialize", "what is known for certain shapes of the inputs", passes};
+  static const Pipeline p{"specialize", "what is known for certain shapes of the inputs",
+                          for_shapes};
   return p;
 }
 

@@ -58,7 +58,25 @@ def given(writer, root):
     return made
 
 
-class Holding:
+class Changing:
+    """How a state that is no tensor changes in each trip: to `_next`, or, if that cannot run, it stays as it is."""
+
+    made = None
+
+    def step(self, body):
+        """Emits what reads the state, and its next value."""
+        try:
+            self.made = self._next(body)
+        except Unfit:
+            self.made = self.state
+
+    def next_of(self, body, state):
+        if self.made is None:
+            self.step(body)
+        return self.made
+
+
+class Holding(Changing):
     """How a state that is an optional tensor changes in each trip; it begins empty, or holding one."""
 
     def __init__(self, g, body):
@@ -73,20 +91,6 @@ class Holding:
             self.initial = g.emit("Optional", [_row(g, self.dtype, self.items)], kind="opt", dtype=self.dtype)
         self.form = rng.choice(["set", "set", "branch", "branch", "emptied", "kept"])
         self.state = body.add_input("opt", self.dtype, self.initial.samples, varies=body.depth, wobble=body.depth)
-        self.made = None
-
-    def step(self, body):
-        """Emits what reads the state, and its next value."""
-        try:
-            self._read(body)
-            self.made = self._made(body)
-        except Unfit:
-            self.made = self.state
-
-    def next_of(self, body, state):
-        if self.made is None:
-            self.step(body)
-        return self.made
 
     def _holding(self, g, value):
         return g.emit("Optional", [value], kind="opt", dtype=self.dtype)
@@ -107,7 +111,8 @@ class Holding:
         wobble = g.depth if None in self.items else 0
         return g.emit("If", [has], branches, facts=[{"dtype": self.dtype, "varies": g.depth, "wobble": wobble}])
 
-    def _made(self, g):
+    def _next(self, g):
+        self._read(g)
         match self.form:
             case "kept":
                 return self.state
@@ -126,7 +131,7 @@ class Holding:
                 return g.emit("If", [g.condition()], branches, facts=facts)
 
 
-class Listing:
+class Listing(Changing):
     """How a state that is a list changes in each trip. Its tensors have the extents `items`; None where they differ."""
 
     def __init__(self, g, body):
@@ -148,19 +153,6 @@ class Listing:
         self.form = rng.choice(FORMS)
         self.state = body.add_input("seq", self.dtype, self.initial.samples, varies=body.depth, wobble=body.depth)
         self.state.items = self.items
-        self.made = None
-
-    def step(self, body):
-        """Emits the next value; it stays as it is if that cannot run."""
-        try:
-            self.made = self._made(body)
-        except Unfit:
-            self.made = self.state
-
-    def next_of(self, body, state):
-        if self.made is None:
-            self.step(body)
-        return self.made
 
     def _row(self, g):
         return _row(g, self.dtype, self.items)
@@ -173,7 +165,7 @@ class Listing:
     def _with(self, g, s, *position):
         return self._changed(g, "SequenceInsert", s, self._row(g), *position)
 
-    def _made(self, g):
+    def _next(self, g):
         s = self.state
         match self.form:
             case "last":

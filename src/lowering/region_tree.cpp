@@ -318,7 +318,7 @@ ir::Extent RegionTree::given_size(bool exact) {
 }
 
 std::optional<std::size_t> RegionTree::size_in(const ir::Extent& e) const {
-  for (std::size_t k = 0; k < sizes_.size(); ++k)
+  for (std::size_t k = sizes_.size(); k-- > 0;)
     if (e.symbolic() && e.symbol.has_name(sizes_[k].name)) return k;
   return std::nullopt;
 }

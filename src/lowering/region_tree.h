@@ -85,7 +85,8 @@ class RegionTree {
   bool finds_extents(ir::NodeId n) const { return finding_.contains(n); }
   /// Whether the program knows the extents of the node's results only after the call of its kernel.
   bool kernel_finds_extents(ir::NodeId) const;
-  /// The number of a size in an expression over names of memory; nullopt if there is none.
+  /// The number of a size in an expression over names of memory; nullopt if there is none. Of
+  /// several, the one that was given last, for want of a bound that the others are a part of.
   std::optional<std::size_t> size_in(const ir::Extent&) const;
   /// The type of the items of a stack of the top loop, as the caller lays them out: extents that
   /// become known inside are sizes that the program is given.

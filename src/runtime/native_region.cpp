@@ -24,6 +24,8 @@ constexpr std::size_t always = std::numeric_limits<std::size_t>::max();
 /// not for more than need so many bytes.
 constexpr std::int64_t first_trips = 32;
 constexpr double small_growth = 1 << 20;
+/// A size of which so many times more is there than is needed does not help.
+constexpr std::int64_t most_spare = 64;
 /// Twice a larger size does not fit into 64 bits.
 constexpr std::int64_t most_doubled = std::numeric_limits<std::int64_t>::max() / 2;
 
@@ -138,6 +140,7 @@ void RegionBuffers::release() {
 bool GivenSizes::give(scalar::SizeNeeded needed, bool generous) {
   const std::size_t k = needed.number;
   if (exact_[k] && found_[k]) return false;
+  if (!exact_[k] && sizes_[k] / most_spare > needed.size) return false;
   found_[k] = true;
   const bool doubles = !exact_[k] && generous && sizes_[k] <= most_doubled;
   sizes_[k] = doubles ? std::max(needed.size, 2 * sizes_[k]) : needed.size;

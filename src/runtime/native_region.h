@@ -153,7 +153,8 @@ class GivenSizes {
   /// Called when a run of the region begins.
   void begin() { found_.assign(exact_.size(), false); }
   /// Gives at least the size that is needed, and twice as much as before if `generous`. Returns
-  /// false if it is to be exact and another size was needed before in this run.
+  /// false if it is to be exact and another size was needed before in this run, or if far more is
+  /// there than is needed.
   bool give(scalar::SizeNeeded needed, bool generous);
 
  private:

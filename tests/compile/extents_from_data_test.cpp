@@ -151,5 +151,35 @@ TEST(GivenSizes, StatesAreRestoredBeforeTripsRunAgain) {
   EXPECT_EQ(run(g, 2).how, "natively, as a whole");
 }
 
+// The inner state's room is a part of the outer state's size, or a size of its own, which is asked
+// for.
+TEST(GivenSizes, OfSeveralTheOneThatHelpsIsAskedFor) {
+  const ir::Graph g = ir::parse(R"g(graph "g" (%x: f32[N], %d: i64[M]) {
+    %three: i64[] = constant value=i64[] {3}
+    %zero: i64[1] = constant value=i64[1] {0}
+    %first: i64[1] = constant value=i64[1] {1}
+    %count = size(%d)
+    %last, %#0 = loop trips=%three states=(%x) {  // from "node 'loop'"
+      body(%i: i64[], %go: bool[], %v: f32[?]) {
+        %p = slice(%v, %zero, %first)
+        %w, %#1 = loop trips=%count states=(%p) {
+          body(%j: i64[], %c: bool[], %b: f32[?]) {
+            %e = reduce_max(%b) keepdims=1
+            %h = reduce_min(%v) keepdims=1
+            %s = sub(%e, %h)
+            %longer = concat(%b, %s) axis=0
+            yield go=%c states=(%longer) } }
+        yield go=%go states=(%w)
+      }
+    }
+    yield %last
+  })g");
+  const auto interpreted = run(g, 2, Execution::interpreter).elements;
+  EXPECT_EQ(interpreted.size(), 6U);
+  for (const Execution how : {Execution::compiled, Execution::quick})
+    EXPECT_EQ(run(g, 2, how).elements, interpreted);
+  EXPECT_EQ(run(g, 2).how, "natively, as a whole");
+}
+
 }  // namespace
 }  // namespace rondel::compile

@@ -42,6 +42,10 @@ LOOPS = {
     "an inner state grows by positions": one_loop("""a = Loop (two, "", v) <body = inner (int64 j, bool c, float[C] b) => (bool again, float[D] next) {
           again = Identity (c)  p = Range (zero, k, one)  q = Cast <to = 1> (p)  next = Concat <axis = 0> (q, b) }>
         r = ReduceSum <keepdims = 0> (a)  w = Add (v, f)"""),
+    "an inner loop grows the next state from a part of the state": one_loop("""first = Sub (axis, axis)  next1 = Add (first, one)  p = Slice (v, first, next1)  count = Size (d)
+        w = Loop (count, "", p) <body = inner (int64 j, bool c, float[C] b) => (bool again, float[D] next) {
+          again = Identity (c)  e = ReduceMax <keepdims = 1> (b)  h = ReduceMin <keepdims = 1> (v)  g = Sub (e, h)  next = Concat <axis = 0> (b, g) }>
+        r = ReduceSum <keepdims = 0> (w)"""),
     "in a branch": one_loop(f"""is = Greater (k, one)
         y = If (is) <then_branch = t () => (int64[P] p) {{ p = Range (zero, k, one) }}, else_branch = e () => (int64[Q] q) {{ q = Range (k, two, one) }}>  {SUM}  {KEPT}"""),
 }  # fmt: skip

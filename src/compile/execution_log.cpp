@@ -7,8 +7,17 @@
 namespace rondel::compile {
 namespace {
 
+std::string why(runtime::GaveUp reason) {
+  switch (reason) {
+    case runtime::GaveUp::memory: return "memory did not suffice for its native code";
+    case runtime::GaveUp::items: return "the items of a stack have different extents";
+    default: return "no size of its memory sufficed";
+  }
+}
+
 std::string in_words(const std::string& how, const runtime::LastRun& run, bool tiers) {
-  if (run.gave_up) return "step by step: memory did not suffice, or the items of a stack differ";
+  if (const runtime::GaveUp reason = run.gave_up; reason != runtime::GaveUp::no)
+    return "step by step: " + why(reason);
   if (!tiers || run.interpreted == 0) return how;
   return fmt::format("{}; of the latest run's {} trips {} interpreted", how, run.trips.load(),
                      run.interpreted.load());

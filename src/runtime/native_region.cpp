@@ -310,6 +310,7 @@ void NativeLoop::save_states(Run& run) {
 /// must run step by step.
 bool NativeLoop::give_size(Frame& frame, scalar::SizeNeeded needed, std::span<Stack> stacks,
                            std::int64_t from) {
+  gave_up_ = sizes_.is_exact(needed.number) ? GaveUp::items : GaveUp::size;
   if (from > 0 && sizes_.is_exact(needed.number)) return false;  // earlier items had the old size
   const std::int64_t before = sizes_.values()[needed.number];
   if (!sizes_.give(needed, true)) return false;
@@ -359,7 +360,7 @@ std::optional<NativeLoop::Outcome> NativeLoop::run(Frame& frame, const LoopStart
   const std::optional<std::int64_t> trips = run_trips(frame, start, stacks);
   for (ItemStack& s : stacks_) s.rows = Tensor();
   if (!trips) {
-    buffers_.code()->last_run->gave_up.store(true, std::memory_order_relaxed);
+    buffers_.code()->last_run->gave_up.store(gave_up_, std::memory_order_relaxed);
     release();
     return std::nullopt;
   }
@@ -425,6 +426,7 @@ bool NativeLoop::lay_out(const std::function<void()>& allocate) {
   } catch (const Error& e) {
     if (e.blame() != Blame::limit) throw;
     no_memory_ = e;
+    gave_up_ = GaveUp::memory;
   }
   return !no_memory_;
 }

@@ -44,16 +44,24 @@ class RegionTypes : public ClassTypes {
                                   std::span<const std::int64_t> room, OutputTypes&) const = 0;
 };
 
+/// Why a loop was run again, step by step.
+enum class GaveUp : std::uint8_t {
+  no,
+  memory,  ///< memory did not suffice for what is known of its sizes
+  items,   ///< the items of a stack have different extents
+  size     ///< a size that it is given does not help
+};
+
 /// How a region ran last. Runs at the same time may mix their counts. Thread-safe.
 struct LastRun {
   /// Trips (of an `if`: 1), and how many of them were interpreted, before native code was there.
   std::atomic<std::int64_t> trips{0}, interpreted{0};
-  std::atomic<bool> gave_up{false};  ///< it was run again, step by step
+  std::atomic<GaveUp> gave_up{GaveUp::no};
 
   void begin() {
     trips.store(0, std::memory_order_relaxed);
     interpreted.store(0, std::memory_order_relaxed);
-    gave_up.store(false, std::memory_order_relaxed);
+    gave_up.store(GaveUp::no, std::memory_order_relaxed);
   }
   void count(std::int64_t made, bool were_interpreted) {
     trips.fetch_add(made, std::memory_order_relaxed);
@@ -245,6 +253,7 @@ class NativeLoop {
   std::vector<std::int64_t> params_;    ///< scratch
   std::vector<std::int64_t> wanted_;    ///< scratch of `room_for`
   std::optional<Error> no_memory_;
+  GaveUp gave_up_ = GaveUp::no;  ///< why it must run step by step
   std::uint8_t go_ = 0;
   std::int64_t stopped_ = 0;
 };

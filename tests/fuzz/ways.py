@@ -126,8 +126,13 @@ class Runs:
                 self.refusals[case] = f"{type(error).__name__}: {error}"
             return
         finally:
-            if any(how.startswith("step by step") for how in session.how_it_ran().values()):
+            how_it_ran = session.how_it_ran()
+            if any(how.startswith("step by step") for how in how_it_ran.values()):
                 self.stepped.add(id(session))
+        if not limited:
+            for node, how in how_it_ran.items():
+                if "memory did not suffice" in how or "no size of its memory" in how:
+                    raise Found(Fault(way, case, f"{node} ran {how}"))
         if case in self.refusals and way in SAME_GRAPH and id(session) not in self.stepped:
             raise Found(Fault(way, case, f"it runs, where the interpreter refuses: {self.refusals[case]}"))
         self.compare(way, case, got)

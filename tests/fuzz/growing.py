@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
+
 from .blocks import Block, float_or_int, is_float
 from .values import BOOL, STRING, Unfit
 
-FORMS = ["after", "after", "after", "before", "twice", "several", "slides", "limited", "less", "branch", "branch"]
+FORMS = ["after", "after", "after", "before", "twice", "several", "slides", "limited", "less", "branch", "branch", "inner", "inner", "anew"]
 _shape_ids = itertools.count(-1, -1)  # of no other value
 
 
@@ -44,6 +46,8 @@ class Growth:
         rows = [row] if len(self.states) == 1 else [row, _alike(body, row)]
         if self.form == "branch":
             return self._in_a_branch(body, rows)
+        if self.form in ("inner", "anew"):
+            return self._in_a_loop(body)
         made = []
         for state, row in zip(self.states, rows, strict=True):
             made.append(self._joined(body, state, row, made[0] if made else None))
@@ -87,6 +91,30 @@ class Growth:
         shape_id = next(_shape_ids)
         facts = [{"dtype": s.dtype, "varies": g.depth, "wobble": g.depth, "shape_id": shape_id, "grows_on": self.grows_on} for s in self.states]
         made = g.emit("If", [chosen], branches, outputs=len(facts), facts=facts)
+        return made if len(facts) > 1 else [made]
+
+
+    def _in_a_loop(self, g):
+        """An inner loop joins rows to the states, or, anew, to their first rows."""
+        w, rng, axis = g.writer, g.writer.random, self.grows_on
+        anew = self.form == "anew"
+        begin = [g.emit("Slice", [s, g.list(0), g.list(1), g.list(axis)]) for s in self.states] if anew else self.states
+        if anew and w.chance(0.6):
+            count = g.emit("Gather", [g.emit("Shape", [self.states[0]]), g.number(axis)])
+        else:
+            count = g.number(rng.choice([0, 1, 1, 2, 3]))
+        inner = Block(w, g, loop=True)
+        sets = w.mood.feed_sets
+        inner.add_input("tensor", np.dtype(np.int64), [np.array(0, np.int64)] * sets, varies=inner.depth)
+        going = inner.add_input("tensor", np.dtype(bool), [np.array(True)] * sets, varies=inner.depth)
+        grown = [inner.add_input("tensor", v.dtype, v.samples, varies=inner.depth, wobble=inner.depth) for v in begin]
+        row = _row(inner, self.states[0], axis)
+        rows = [row, _alike(inner, row)]
+        longer = [inner.emit("Concat", [v, r] if rng.random() < 0.8 else [r, v], {"axis": axis}) for v, r in zip(grown, rows)]
+        graph = inner.finish("loop", [inner.emit("Identity", [going]), *longer])
+        shape_id = next(_shape_ids)
+        facts = [{"dtype": s.dtype, "varies": g.depth, "wobble": g.depth, "shape_id": shape_id, "grows_on": axis} for s in self.states]
+        made = g.emit("Loop", [count, None, *begin], {"body": graph}, outputs=len(facts), facts=facts)
         return made if len(facts) > 1 else [made]
 
 

@@ -29,9 +29,11 @@ struct Finding {
 /// How a model is compiled, and its limits. A value out of range throws Error(caller) when a
 /// session is made.
 struct SessionOptions {
-  /// Threads of one op; 0: one per core. With 1, a run starts no threads of its own. The process
-  /// still has three threads for all sessions: one compiles, one watches deadlines, and one returns
-  /// large blocks of memory to the system.
+  /// Threads that share a large op or a loop; 0: one per core. Results do not depend on it. All
+  /// sessions share one pool of threads, and a run gets no help from it while as many runs are at
+  /// work as there are cores. With 1, a run starts no threads of its own. The process still has
+  /// three threads for all sessions: one compiles, one watches deadlines, and one returns large
+  /// blocks of memory to the system.
   int intra_op_num_threads = 0;
   /// 0: none, 1: basic, 99: all; onnxruntime's numbers.
   int graph_optimization_level = 99;

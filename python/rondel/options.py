@@ -109,7 +109,7 @@ class _Checked:
 class SessionOptions(_Checked, _rondel.SessionOptions):
     """How a model is compiled, and its limits.
 
-    intra_op_num_threads: threads of one op; 0: one per core.
+    intra_op_num_threads: threads that share a large op or a loop; 0: one per core. Results do not depend on it.
     graph_optimization_level: 0 none, 1 basic, 99 all, or onnxruntime's enum.
     max_memory_bytes: the most memory that all runs of the session may hold at once.
     max_trips: the most trips of any one loop.

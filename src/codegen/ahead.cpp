@@ -18,7 +18,7 @@ Compiler::Object AheadCompiler::assemble(const scalar::Program& program,
   const Compiler::StillWanted always;
   PassGate gate(always);
   context.setOptPassGate(gate);
-  const auto module = jit_->write(context, program, tier, {symbol, /*by_argument=*/true});
+  const auto module = jit_->write(context, program, {}, {symbol, /*by_argument=*/true});
   jit_->optimise(*module);
   return jit_->assemble(*module, tier);
 }

@@ -34,7 +34,7 @@ std::shared_ptr<const scalar::Program> tiny_program() {
 
 }  // namespace
 
-Compiler::Compiler() : jit_(std::make_shared<Jit>()) {}
+Compiler::Compiler(bool divides_all) : jit_(std::make_shared<Jit>()), divides_all_(divides_all) {}
 Compiler::~Compiler() = default;
 
 Compiler::Object Compiler::assemble(const scalar::Program& program, Tier tier,
@@ -43,7 +43,7 @@ Compiler::Object Compiler::assemble(const scalar::Program& program, Tier tier,
   llvm::LLVMContext context;
   PassGate gate(wanted);
   context.setOptPassGate(gate);
-  const auto module = jit_->write(context, program, tier);
+  const auto module = jit_->write(context, program, {tier == Tier::optimised, divides_all_});
   if (tier == Tier::optimised) jit_->optimise(*module);
   if (!gate.wanted()) return {};
   Object object = jit_->assemble(*module, tier);
@@ -69,7 +69,7 @@ void Compiler::warm_up(Tier tier) const { compile(tiny_program(), tier); }
 
 std::string Compiler::to_llvm(const scalar::Program& program, Tier tier) const {
   llvm::LLVMContext context;
-  const auto module = jit_->write(context, program, tier);
+  const auto module = jit_->write(context, program, {tier == Tier::optimised, divides_all_});
   if (tier == Tier::optimised) jit_->optimise(*module);
   std::string text;
   llvm::raw_string_ostream stream(text);

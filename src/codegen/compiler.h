@@ -21,7 +21,9 @@ class Compiler {
     optimised,  ///< with optimisation and vectorisation
   };
 
-  Compiler();
+  /// `divides_all`: also loops and products that are known to be too small for several threads
+  /// become functions that threads may share, for tests.
+  explicit Compiler(bool divides_all = false);
   ~Compiler();
   Compiler(const Compiler&) = delete;
   Compiler& operator=(const Compiler&) = delete;
@@ -57,6 +59,7 @@ class Compiler {
 
  private:
   std::shared_ptr<Jit> jit_;
+  bool divides_all_;
 };
 
 }  // namespace rondel::codegen

@@ -148,10 +148,11 @@ void transpose(Product& p) {
   std::swap(p.out_row_stride, p.out_column_stride);
 }
 
-/// Transposes the product if this makes the columns cheaper to load into vectors.
-void orient(Product& p) {
+/// The product, transposed if this makes the columns cheaper to load into vectors.
+Product oriented(Product p) {
   if (columns_of(p.rows, p.out_row_stride) < columns_of(p.columns, p.out_column_stride))
     transpose(p);
+  return p;
 }
 
 /// Reads the operands of an instruction that are indices on the leading axes of its buffers.
@@ -202,23 +203,103 @@ Product describe(FunctionBuilder& fb, const Inst& inst, const scalar::Contract& 
   return p;
 }
 
+// Products that threads share. What is chosen by the extents is chosen before the product is
+// divided, so that each part computes its elements as the whole product would.
+
+/// Columns and rows that stay together in a part: a panel is packed by one thread.
+constexpr std::int64_t columns_together = 64, rows_together = 24;
+/// Of a product with so few rows or columns, the others are divided.
+constexpr std::int64_t few = 8;
+
+/// Which of the columns or the rows are divided: a constant, or an i1.
+Value* divides_columns(FunctionBuilder& fb, const Product& p) {
+  const std::int64_t rows = known_or(p.rows.count, -1), columns = known_or(p.columns.count, -1);
+  if (rows >= 0 && rows <= few) return fb.build.getTrue();
+  if (columns >= 0 && columns <= few) return fb.build.getFalse();
+  return fb.build.CreateICmpSGE(p.columns.count, p.rows.count);
+}
+
+Value* groups(FunctionBuilder& fb, Value* count, std::int64_t together) {
+  return fb.build.CreateSDiv(fb.build.CreateNSWAdd(count, fb.i64(together - 1)), fb.i64(together));
+}
+
+/// The number of groups of columns or rows that stay together.
+Value* groups(FunctionBuilder& fb, const Product& p) {
+  return fb.build.CreateSelect(divides_columns(fb, p),
+                               groups(fb, p.columns.count, columns_together),
+                               groups(fb, p.rows.count, rows_together));
+}
+
+/// Leaves the rows or columns [from, to) of those that stay together, or all if not `divided`.
+void restrict_to(FunctionBuilder& fb, Product& p, Factor& f, Value* out_stride, Value* divided,
+                 std::int64_t together) {
+  const auto bound = [&](Value* group) {
+    Value* at = fb.build.CreateNSWMul(group, fb.i64(together));
+    return fb.build.CreateSelect(fb.build.CreateICmpSLT(at, f.count), at, f.count);
+  };
+  Value *first = bound(fb.part_from), *end = bound(fb.part_to);
+  first = fb.build.CreateSelect(divided, first, fb.i64(0));
+  end = fb.build.CreateSelect(divided, end, f.count);
+  f.base = element_at(fb, *f.buffer, f.base, {{first, f.stride}});
+  p.out_base = element_at(fb, *p.out, p.out_base, {{first, out_stride}});
+  f.count = fb.build.CreateNSWSub(end, first);
+}
+
+/// Leaves what this function is to compute of the product: all, or its part.
+void restrict_to_part(FunctionBuilder& fb, Product& p) {
+  if (fb.part == nullptr || fb.part->op != Op::contract) return;
+  Value* columns = divides_columns(fb, p);
+  restrict_to(fb, p, p.columns, p.out_column_stride, columns, columns_together);
+  restrict_to(fb, p, p.rows, p.out_row_stride, fb.build.CreateNot(columns), rows_together);
+}
+
 /// Emits all but dot products.
 void emit_matrix_product(FunctionBuilder& fb, Product p) {
-  orient(p);
   choose_tile(fb, p);
-  if (runs_along_columns(p)) emit_along_columns(fb, p);
-  else if (takes_panels(p)) emit_in_panels_or_directly(fb, p);
+  const bool along_columns = runs_along_columns(p), panels = takes_panels(p);
+  restrict_to_part(fb, p);
+  if (along_columns) emit_along_columns(fb, p);
+  else if (panels) emit_in_panels_or_directly(fb, p);
   else emit_product(fb, p);
 }
 
-/// Emits a product whose elements are dot products if it has one row when it runs.
-void emit_by_rows(FunctionBuilder& fb, const Product& p) {
+/// A product, and how its elements are summed.
+struct Summed {
+  Product product;
+  scalar::DotProducts dots;  ///< `if_one_row` if only the run knows whether there is one row
+};
+
+void emit_summed(FunctionBuilder& fb, const Summed& s) {
+  const auto dot_products = [&] {
+    Product p = s.product;
+    restrict_to_part(fb, p);
+    emit_dot_products(fb, p);
+  };
+  const auto others = [&] { emit_matrix_product(fb, oriented(s.product)); };
+  if (s.dots == scalar::DotProducts::always) return dot_products();
+  if (s.dots == scalar::DotProducts::never) return others();
+  emit_either(fb, fb.build.CreateICmpEQ(s.product.rows.count, fb.i64(1)), dot_products, others);
+}
+
+/// The number of parts that a product can be divided into.
+Value* most_parts(FunctionBuilder& fb, const Summed& s) {
+  Value* all = groups(fb, s.product);
+  if (s.dots != scalar::DotProducts::if_one_row) return all;
+  Value* of_others = groups(fb, oriented(s.product));
+  return fb.build.CreateSelect(fb.build.CreateICmpSGT(all, of_others), all, of_others);
+}
+
+Summed summed(FunctionBuilder& fb, const Inst& inst) {
+  const scalar::Contract& c = fb.program.contracts[static_cast<std::size_t>(inst.id)];
+  Summed s{describe(fb, inst, c), scalar::dot_products(fb.program, c)};
+  Product& p = s.product;
+  p.checks_stop = fb.safepoint(inst).kind == Safepoint::Kind::tiles;
+  if (s.dots == scalar::DotProducts::always && !c.a_vector) transpose(p);
   const std::int64_t rows = known_or(p.rows.count, -1);
-  if (rows == 1) return emit_dot_products(fb, p);
-  if (rows >= 0) return emit_matrix_product(fb, p);
-  emit_either(
-      fb, fb.build.CreateICmpEQ(p.rows.count, fb.i64(1)), [&] { emit_dot_products(fb, p); },
-      [&] { emit_matrix_product(fb, p); });
+  if (s.dots == scalar::DotProducts::if_one_row && rows >= 0)
+    s.dots = rows == 1 ? scalar::DotProducts::always : scalar::DotProducts::never;
+  if (s.dots == scalar::DotProducts::never) p = oriented(p);
+  return s;
 }
 
 }  // namespace
@@ -294,15 +375,13 @@ void choose_tile(FunctionBuilder& fb, Product& p) {
 }
 
 void emit_contract(FunctionBuilder& fb, const Inst& inst) {
-  const scalar::Contract& c = fb.program.contracts[static_cast<std::size_t>(inst.id)];
   if (fb.safepoint(inst).before) emit_stop_check(fb);
-  Product p = describe(fb, inst, c);
-  p.checks_stop = fb.safepoint(inst).kind == Safepoint::Kind::tiles;
-  const scalar::DotProducts dots = scalar::dot_products(fb.program, c);
-  if (dots == scalar::DotProducts::never) return emit_matrix_product(fb, p);
-  if (dots == scalar::DotProducts::if_one_row) return emit_by_rows(fb, p);
-  if (!c.a_vector) transpose(p);
-  emit_dot_products(fb, p);
+  const auto at = static_cast<std::size_t>(&inst - fb.program.code.data());
+  const Summed s = summed(fb, inst);
+  const Part* const part = part_at(fb, at);
+  if (part == nullptr) return emit_summed(fb, s);
+  emit_divided(fb, at, *part, most_parts(fb, s),
+               [&](FunctionBuilder& in) { emit_summed(in, &in == &fb ? s : summed(in, inst)); });
 }
 
 }  // namespace rondel::codegen

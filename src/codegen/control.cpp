@@ -93,7 +93,8 @@ void unless(FunctionBuilder& fb, Value* condition, const char* name,
 }
 
 void begin_for(FunctionBuilder& fb, const Inst& inst) {
-  begin_for(fb, inst, fb.operand(inst, 0), fb.operand(inst, 1), 1);
+  const auto [lo, hi] = fb.trips(inst);
+  begin_for(fb, inst, lo, hi, 1);
 }
 
 void begin_for(FunctionBuilder& fb, const Inst& inst, Value* lo, Value* hi, std::int64_t step) {

@@ -25,6 +25,20 @@ void load_params(FunctionBuilder& fb, Value* params) {
   }
 }
 
+Decisions decide(const scalar::Program& p, const Host& host, const EmitOptions& options,
+                 const Linkage& linkage) {
+  Decisions d;
+  d.safepoints = insert_safepoints(p);
+  if (options.optimised) d.lanes = plan_lanes(p, host);
+  else d.lanes.variation.resize(p.reg_types.size());
+  if (!linkage.by_argument)
+    d.parts = plan_parts(p, {.in_place = options.optimised, .all = options.divides_all});
+  d.definitions.resize(p.reg_types.size());
+  for (const Inst& inst : p.code)
+    for (const Reg r : p.results(inst)) d.definitions[static_cast<std::size_t>(r)] = &inst;
+  return d;
+}
+
 void open_function(FunctionBuilder& fb) {
   llvm::Type* pointer = fb.build.getPtrTy();
   auto* type = llvm::FunctionType::get(fb.build.getInt32Ty(), {pointer, pointer, pointer, pointer},
@@ -75,13 +89,9 @@ void emit_instruction(FunctionBuilder& fb, const Inst& inst) {
 }
 
 FunctionBuilder::FunctionBuilder(const scalar::Program& p, llvm::Module& m, const Host& h,
-                                 LanePlan plan, Linkage symbols)
+                                 const Decisions& d, Linkage symbols)
     : program(p), linkage(std::move(symbols)), module(m), host(h), llvm(m.getContext()),
-      build(m.getContext()), safepoints(insert_safepoints(p)), lane_plan(std::move(plan)),
-      regs(p.reg_types.size()), definitions(p.reg_types.size()) {
-  for (const Inst& inst : p.code)
-    for (const Reg r : p.results(inst)) definitions[static_cast<std::size_t>(r)] = &inst;
-}
+      build(m.getContext()), decisions(d), regs(p.reg_types.size()) {}
 
 llvm::AllocaInst* FunctionBuilder::frame_slot(llvm::Type* type, llvm::Align alignment) {
   llvm::BasicBlock& entry = function->getEntryBlock();
@@ -92,10 +102,9 @@ llvm::AllocaInst* FunctionBuilder::frame_slot(llvm::Type* type, llvm::Align alig
 }
 
 void emit_program(const scalar::Program& program, llvm::Module& module, const Host& host,
-                  bool lanes, const Linkage& linkage) {
-  LanePlan none{.loops = {}, .variation = std::vector<Variation>(program.reg_types.size())};
-  FunctionBuilder fb(program, module, host, lanes ? plan_lanes(program, host) : std::move(none),
-                     linkage);
+                  const EmitOptions& options, const Linkage& linkage) {
+  const Decisions decisions = decide(program, host, options, linkage);
+  FunctionBuilder fb(program, module, host, decisions, linkage);
   open_function(fb);
   load_params(fb, fb.function->getArg(2));
   bind_buffers(fb, fb.function->getArg(1));

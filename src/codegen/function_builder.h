@@ -1,6 +1,7 @@
 #pragma once
 #include "codegen/host.h"
 #include "codegen/lanes.h"
+#include "codegen/parts.h"
 #include "codegen/safepoints.h"
 #include "scalar/program.h"
 
@@ -8,7 +9,9 @@
 #include <llvm/IR/Module.h>
 
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// The state of a native function under construction, and the functions that emit its parts.
@@ -61,11 +64,20 @@ struct OpenIf {
 struct Linkage {
   std::string entry = "run";
   /// Kernels and their attributes are not symbols: their addresses are an argument of the function.
+  /// Such code is not divided among threads.
   bool by_argument = false;
 };
 
+/// What was decided about a program before code is emitted.
+struct Decisions {
+  std::vector<Safepoint> safepoints;  ///< by instruction
+  LanePlan lanes;
+  PartPlan parts;
+  std::vector<const Inst*> definitions;  ///< by Reg
+};
+
 struct FunctionBuilder {
-  FunctionBuilder(const scalar::Program&, llvm::Module&, const Host&, LanePlan, Linkage);
+  FunctionBuilder(const scalar::Program&, llvm::Module&, const Host&, const Decisions&, Linkage);
 
   const scalar::Program& program;
   const Linkage linkage;
@@ -76,15 +88,16 @@ struct FunctionBuilder {
   llvm::Function* function = nullptr;
   Value* context = nullptr;
   Value* links = nullptr;
-  Value* stop = nullptr;              ///< address of the stop flag, never null
-  std::vector<Safepoint> safepoints;  ///< by instruction
-  LanePlan lane_plan;
+  Value* stop = nullptr;  ///< address of the stop flag, never null
+  const Decisions& decisions;
+  /// The loop or product of which this function runs a part; null: it runs the program.
+  const Inst* part = nullptr;
+  Value *part_from = nullptr, *part_to = nullptr;  ///< its trips
   const LaneLoop* lanes = nullptr;  ///< the loop around the code whose trips are lanes, if any
   Value* mask = nullptr;            ///< which of the lanes are trips; null: all
   std::vector<Value*> params;
   std::vector<BoundBuffer> buffers;
   std::vector<Value*> regs;
-  std::vector<const Inst*> definitions;  ///< by Reg
   std::vector<OpenLoop> loops;
   std::vector<OpenIf> ifs;
   llvm::MDNode* all_scopes = nullptr;
@@ -95,7 +108,7 @@ struct FunctionBuilder {
   /// Whether the register holds a vector: its lanes have values of their own. The register of a
   /// value that steps from lane to lane holds that of lane 0.
   bool varies(Reg r) const {
-    return lane_plan.variation[static_cast<std::size_t>(r)] == Variation::any;
+    return decisions.lanes.variation[static_cast<std::size_t>(r)] == Variation::any;
   }
   void define(const Inst& i, std::size_t n, Value* value) {
     regs[static_cast<std::size_t>(program.results(i)[n])] = value;
@@ -105,10 +118,15 @@ struct FunctionBuilder {
     return llvm::BasicBlock::Create(llvm, name, function);
   }
   const Safepoint& safepoint(const Inst& i) const {
-    return safepoints[static_cast<std::size_t>(&i - program.code.data())];
+    return decisions.safepoints[static_cast<std::size_t>(&i - program.code.data())];
   }
   Value* i64(std::int64_t v) { return build.getInt64(static_cast<std::uint64_t>(v)); }
   const BoundBuffer& bound(std::int32_t id) const { return buffers[static_cast<std::size_t>(id)]; }
+  /// The first trip of a loop, and the end of its trips.
+  std::pair<Value*, Value*> trips(const Inst& loop) const {
+    if (&loop == part) return {part_from, part_to};
+    return {operand(loop, 0), operand(loop, 1)};
+  }
   /// An alloca in the entry block, so that it is allocated once even for code in a loop.
   llvm::AllocaInst* frame_slot(llvm::Type*, llvm::Align);
 };
@@ -116,8 +134,8 @@ struct FunctionBuilder {
 // lane_loop.cpp
 /// Emits the instructions of [begin, end).
 void emit_range(FunctionBuilder&, std::size_t begin, std::size_t end);
-/// Emits the loop that begins at instruction `at`, whose trips are lanes.
-void emit_lane_loop(FunctionBuilder&, std::size_t at);
+/// Emits the loop that begins at instruction `at`, with lanes if that was decided.
+void emit_loop(FunctionBuilder&, std::size_t at);
 /// The values of all lanes.
 Value* all_lanes(FunctionBuilder&, Reg);
 /// The register, as a vector if `like` holds one.
@@ -130,10 +148,17 @@ bool native_float(DType);                              ///< whether arithmetic i
 llvm::Constant* constant(llvm::LLVMContext&, DType, std::int64_t bits);
 
 // emit.cpp
+struct EmitOptions {
+  /// Trips become lanes of vectors, and small loops that threads may share are also emitted in
+  /// place.
+  bool optimised = true;
+  bool divides_all = false;  ///< see Compiler
+};
 /// Emits the function `status run(context, views, params)` of the program into the module.
-/// Without `lanes`, no trips become lanes of vectors.
-void emit_program(const scalar::Program&, llvm::Module&, const Host&, bool lanes, const Linkage&);
+void emit_program(const scalar::Program&, llvm::Module&, const Host&, const EmitOptions&,
+                  const Linkage&);
 void emit_instruction(FunctionBuilder&, const Inst&);
+inline constexpr const char* run_in_parts_name = "run_in_parts";  ///< base/parts.h
 
 // arithmetic.cpp
 Value* arithmetic(FunctionBuilder&, const Inst&);
@@ -196,4 +221,13 @@ std::string attributes_symbol(std::int32_t id);  ///< the symbol of the kernel's
 
 // contract.cpp
 void emit_contract(FunctionBuilder&, const Inst&);
+
+// division.cpp
+/// Emits a loop or a product that threads share if its work is worth it. `trips`: into how many
+/// parts it can be divided; null: into the trips of the loop. `emit` emits the trips from
+/// `part_from` to `part_to`, or all of them if the function is not a part.
+using EmitPart = llvm::function_ref<void(FunctionBuilder&)>;
+void emit_divided(FunctionBuilder&, std::size_t at, const Part&, Value* trips, EmitPart);
+/// The part that instruction `at` becomes; null: none.
+const Part* part_at(const FunctionBuilder&, std::size_t at);
 }  // namespace rondel::codegen

@@ -1,6 +1,7 @@
 #include "codegen/jit.h"
 
 #include "base/error.h"
+#include "base/parts.h"
 
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h>
@@ -102,8 +103,8 @@ template <class Function> llvm::orc::ExecutorSymbolDef at(Function* function) {
   return {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported};
 }
 
-/// The C functions that LLVM may call for an operation that the processor lacks, or for a loop that
-/// it recognises as a copy.
+/// The functions that code may call: C functions for an operation that the processor lacks, or for
+/// a loop that LLVM recognises as a copy; ours that divides loops.
 llvm::orc::SymbolMap library_functions(llvm::orc::LLJIT& jit) {
   using F1 = float(float);
   using D1 = double(double);
@@ -137,6 +138,7 @@ llvm::orc::SymbolMap library_functions(llvm::orc::LLJIT& jit) {
   put("memcpy", std::memcpy);
   put("memmove", std::memmove);
   put("memset", std::memset);
+  put(run_in_parts_name, run_in_parts);
   return map;
 }
 
@@ -208,12 +210,12 @@ Jit::LinkedObject::~LinkedObject() {
 }
 
 std::unique_ptr<llvm::Module> Jit::write(llvm::LLVMContext& context, const scalar::Program& program,
-                                         Compiler::Tier tier, const Linkage& linkage) {
+                                         const EmitOptions& options, const Linkage& linkage) {
   context.setDiagnosticHandler(std::make_unique<Diagnostics>());
   auto module = std::make_unique<llvm::Module>(program.name, context);
   module->setDataLayout(layout_);
   module->setTargetTriple(target_.getTargetTriple().str());
-  emit_program(program, *module, host_, tier == Compiler::Tier::optimised, linkage);
+  emit_program(program, *module, host_, options, linkage);
   for (llvm::Function& function : *module)
     if (!function.isDeclaration()) set_target(function, cpu_, features_, host_);
 #ifndef NDEBUG

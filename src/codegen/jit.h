@@ -60,8 +60,8 @@ class Jit {
   };
 
   /// A module with the program's function.
-  std::unique_ptr<llvm::Module> write(llvm::LLVMContext&, const scalar::Program&, Compiler::Tier,
-                                      const Linkage& = {});
+  std::unique_ptr<llvm::Module> write(llvm::LLVMContext&, const scalar::Program&,
+                                      const EmitOptions&, const Linkage& = {});
   /// The instruction sets of the processor, by LLVM's names.
   std::vector<std::string> instruction_sets();
   const std::string& cpu() const { return cpu_; }

@@ -55,26 +55,13 @@ void emit_trips(FunctionBuilder& fb, std::size_t at, Value* lo, Value* hi, bool 
   end_for(fb, fb.program.code[end]);
 }
 
-}  // namespace
-
-void emit_range(FunctionBuilder& fb, std::size_t begin, std::size_t end) {
-  for (std::size_t at = begin; at < end; ++at) {
-    if (!fb.lane_plan.loops.contains(at)) {
-      emit_instruction(fb, fb.program.code[at]);
-      continue;
-    }
-    emit_lane_loop(fb, at);
-    at = static_cast<std::size_t>(fb.program.code[at].jump);
-  }
-}
-
+/// Emits the loop that begins at instruction `at`, whose trips are lanes.
 void emit_lane_loop(FunctionBuilder& fb, std::size_t at) {
-  const LaneLoop& loop = fb.lane_plan.loops.at(at);
+  const LaneLoop& loop = fb.decisions.lanes.loops.at(at);
   const PrivateArrays arrays(fb, loop);
   fb.lanes = &loop;
-  Value* lo = fb.operand(fb.program.code[at], 0);
-  Value* hi = fb.operand(fb.program.code[at], 1);
-  if (!loop.tail) {
+  const auto [lo, hi] = fb.trips(fb.program.code[at]);
+  if (!loop.tail && &fb.program.code[at] != fb.part) {
     emit_trips(fb, at, lo, hi, false);
   } else {
     Value* trips = fb.build.CreateSub(hi, lo);
@@ -87,9 +74,34 @@ void emit_lane_loop(FunctionBuilder& fb, std::size_t at) {
   fb.lanes = nullptr;
 }
 
+}  // namespace
+
+void emit_range(FunctionBuilder& fb, std::size_t begin, std::size_t end) {
+  for (std::size_t at = begin; at < end; ++at) {
+    const Inst& inst = fb.program.code[at];
+    if (inst.op != Op::for_) {
+      emit_instruction(fb, inst);
+      continue;
+    }
+    if (const Part* part = part_at(fb, at))
+      emit_divided(fb, at, *part, nullptr, [at](FunctionBuilder& in) { emit_loop(in, at); });
+    else emit_loop(fb, at);
+    at = static_cast<std::size_t>(inst.jump);
+  }
+}
+
+void emit_loop(FunctionBuilder& fb, std::size_t at) {
+  if (fb.decisions.lanes.loops.contains(at)) return emit_lane_loop(fb, at);
+  const Inst& begin = fb.program.code[at];
+  const auto end = static_cast<std::size_t>(begin.jump);
+  begin_for(fb, begin);
+  emit_range(fb, at + 1, end);
+  end_for(fb, fb.program.code[end]);
+}
+
 Value* all_lanes(FunctionBuilder& fb, Reg r) {
   Value* value = fb.reg(r);
-  const Variation variation = fb.lane_plan.variation[static_cast<std::size_t>(r)];
+  const Variation variation = fb.decisions.lanes.variation[static_cast<std::size_t>(r)];
   if (variation == Variation::any) return value;
   Value* same = fb.build.CreateVectorSplat(fb.lane_count(), value);
   return variation == Variation::none ? same : fb.build.CreateAdd(same, lane_numbers(fb));

@@ -101,8 +101,8 @@ llvm::MDNode* access_groups(FunctionBuilder& fb) {
 
 /// The number n for which `high` is n / extent and `low` is n % extent; nullopt if there is none.
 std::optional<Reg> joined(const FunctionBuilder& fb, Reg high, Reg low, const Value* extent) {
-  const Inst* const quotient = fb.definitions[static_cast<std::size_t>(high)];
-  const Inst* const remainder = fb.definitions[static_cast<std::size_t>(low)];
+  const Inst* const quotient = fb.decisions.definitions[static_cast<std::size_t>(high)];
+  const Inst* const remainder = fb.decisions.definitions[static_cast<std::size_t>(low)];
   if (quotient->op != Op::div || remainder->op != Op::rem) return std::nullopt;
   if (fb.operand(*quotient, 1) != extent || fb.operand(*remainder, 1) != extent)
     return std::nullopt;

@@ -22,10 +22,12 @@
 namespace rondel::compile {
 namespace {
 
-/// The compiler of this process. Never destroyed: code may outlive all sessions.
-const codegen::Compiler& compiler() {
-  static const auto* one = new codegen::Compiler;
-  return *one;
+/// The compilers of this process. Never destroyed: code may outlive all sessions.
+const codegen::Compiler& compiler(bool divides_all = false) {
+  static const auto* usual = new codegen::Compiler;
+  if (!divides_all) return *usual;
+  static const auto* dividing = new codegen::Compiler(true);
+  return *dividing;
 }
 
 /// The key of the program's code on disk. nullopt: the code is not kept there; quick code is made
@@ -58,8 +60,8 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
   };
 
  public:
-  Workers(std::shared_ptr<CodeCache> compiled, Disk disk)
-      : compiled_(std::move(compiled)), disk_(disk) {}
+  Workers(std::shared_ptr<CodeCache> compiled, Disk disk, bool divides_all)
+      : compiled_(std::move(compiled)), disk_(disk), divides_all_(divides_all) {}
 
   /// Busy threads stop at LLVM's next pass, idle threads at once.
   void end() {
@@ -191,8 +193,8 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
         auto native = linked(program->shared_program(), stored);
         if (!native) {
           warm_up(tier);
-          made = compiler().assemble(program->program(), tier, wanted);
-          if (!made.empty()) native = compiler().link(program->shared_program(), made);
+          made = compiler(divides_all_).assemble(program->program(), tier, wanted);
+          if (!made.empty()) native = compiler(divides_all_).link(program->shared_program(), made);
         }
         if (native) program->replace(tier, std::move(native));
         else program->cancelled();
@@ -226,6 +228,7 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
 
   const std::shared_ptr<CodeCache> compiled_;
   const Disk disk_;
+  const bool divides_all_;
   std::mutex mutex_;
   std::condition_variable wake_, finished_;
   std::deque<Job> queue_;
@@ -234,16 +237,17 @@ class BackgroundCompiler::Workers : public std::enable_shared_from_this<Workers>
   std::atomic<bool> ending_{false};
 };
 
-BackgroundCompiler::BackgroundCompiler(std::shared_ptr<CodeCache> compiled, Disk disk)
-    : compiled_(std::move(compiled)), disk_(disk),
-      workers_(std::make_shared<Workers>(compiled_, disk_)) {}
+BackgroundCompiler::BackgroundCompiler(std::shared_ptr<CodeCache> compiled, Disk disk,
+                                       bool divides_all)
+    : compiled_(std::move(compiled)), disk_(disk), divides_all_(divides_all),
+      workers_(std::make_shared<Workers>(compiled_, disk_, divides_all)) {}
 
 BackgroundCompiler::~BackgroundCompiler() { workers_->end(); }
 
 void BackgroundCompiler::after_fork_in_child() {
   // The parent's object is leaked: its locks may be held by threads that do not exist here.
   new std::shared_ptr<Workers>(std::move(workers_));
-  workers_ = std::make_shared<Workers>(compiled_, disk_);
+  workers_ = std::make_shared<Workers>(compiled_, disk_, divides_all_);
 }
 
 bool BackgroundCompiler::is_on_disk(const scalar::Program& program) const {

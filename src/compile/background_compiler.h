@@ -22,8 +22,8 @@ class BackgroundCompiler : ForkAware {
   using Disk = DiskCache& (*)();
 
   /// What has been compiled is kept in `compiled`, optimised code also in `disk` for later
-  /// processes.
-  BackgroundCompiler(std::shared_ptr<CodeCache> compiled, Disk disk);
+  /// processes. `divides_all`: see codegen::Compiler.
+  BackgroundCompiler(std::shared_ptr<CodeCache> compiled, Disk disk, bool divides_all = false);
   ~BackgroundCompiler() override;
 
   /// Whether the optimised code of the program only has to be read and linked.
@@ -42,6 +42,7 @@ class BackgroundCompiler : ForkAware {
 
   std::shared_ptr<CodeCache> compiled_;
   Disk disk_;
+  bool divides_all_;
   std::shared_ptr<Workers> workers_;
   ForkRegistration registration_{*this};
 };

@@ -9,6 +9,14 @@
 namespace rondel::compile {
 namespace {
 
+bool is_set(const char* variable, const char* meaning) {
+  const char* text = std::getenv(variable);
+  const std::string value = text == nullptr ? "" : text;
+  require(value.empty() || value == "0" || value == "1", "{} is '{}'; expected 0 or 1 ({})",
+          variable, value, meaning);
+  return value == "1";
+}
+
 class CheckingExecutable : public scalar::Executable {
  public:
   explicit CheckingExecutable(std::shared_ptr<const scalar::Executable> code)
@@ -27,12 +35,9 @@ class CheckingExecutable : public scalar::Executable {
 
 }  // namespace
 
-bool check_mode_from_environment() {
-  const char* text = std::getenv("RONDEL_CHECK");
-  const std::string value = text == nullptr ? "" : text;
-  require(value.empty() || value == "0" || value == "1",
-          "RONDEL_CHECK is '{}'; expected 0 or 1 (check mode)", value);
-  return value == "1";
+bool check_mode_from_environment() { return is_set("RONDEL_CHECK", "check mode"); }
+bool divides_all_from_environment() {
+  return is_set("RONDEL_DIVIDE", "threads share all loops and products");
 }
 
 std::shared_ptr<const scalar::Executable> checking_views(

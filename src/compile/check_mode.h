@@ -10,6 +10,10 @@ namespace rondel::compile {
 /// Whether the environment variable RONDEL_CHECK is 1; false if it is 0 or not set.
 bool check_mode_from_environment();
 
+/// Whether the environment variable RONDEL_DIVIDE is 1: threads share all loops and products, so
+/// that tests of small ones test this; false if it is 0 or not set.
+bool divides_all_from_environment();
+
 /// The same executable, which verifies the views of each run first (`scalar::check_views`).
 std::shared_ptr<const scalar::Executable> checking_views(std::shared_ptr<const scalar::Executable>);
 

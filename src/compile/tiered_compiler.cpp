@@ -27,7 +27,12 @@ Execution execution_from_environment(Execution otherwise) {
       value);
 }
 
-SharedCode& SharedCode::of_process(Tier tier) {
+SharedCode& SharedCode::of_process(Tier tier, bool divides_all) {
+  if (divides_all) {
+    static auto* divided_quick = new SharedCode(Tier::quick, nullptr, true);
+    static auto* divided = new SharedCode(Tier::optimised, nullptr, true);
+    return tier == Tier::quick ? *divided_quick : *divided;
+  }
   static auto* quick = new SharedCode(Tier::quick);
   static auto* optimised = new SharedCode(Tier::optimised, &DiskCache::of_process);
   return tier == Tier::quick ? *quick : *optimised;
@@ -37,9 +42,9 @@ SharedCode& SharedCode::of_process(Tier tier) {
 [[maybe_unused]] static const SharedCode& made_early = SharedCode::of_process(
     SharedCode::Tier::quick);
 
-SharedCode::SharedCode(Tier last, DiskCache& (*disk)())
+SharedCode::SharedCode(Tier last, DiskCache& (*disk)(), bool divides_all)
     : last_(last), cache_(std::make_shared<CodeCache>()),
-      background_compiler_(std::make_shared<BackgroundCompiler>(cache_, disk)) {}
+      background_compiler_(std::make_shared<BackgroundCompiler>(cache_, disk, divides_all)) {}
 SharedCode::~SharedCode() = default;
 
 std::shared_ptr<TieredExecutable> SharedCode::get(
@@ -72,11 +77,12 @@ std::shared_ptr<TieredExecutable> SharedCode::tiered(std::shared_ptr<const scala
   return tiered;
 }
 
-TieredCompiler::TieredCompiler(Execution execution, bool checked)
+TieredCompiler::TieredCompiler(Execution execution, bool checked, bool divides_all)
     : execution_(execution), checked_(checked) {
   if (execution == Execution::interpreter) return;
   using Tier = SharedCode::Tier;
-  code_ = &SharedCode::of_process(execution == Execution::quick ? Tier::quick : Tier::optimised);
+  code_ = &SharedCode::of_process(execution == Execution::quick ? Tier::quick : Tier::optimised,
+                                  divides_all);
 }
 
 TieredCompiler::TieredCompiler(Execution execution, SharedCode& code)

@@ -29,11 +29,11 @@ class SharedCode {
  public:
   using Tier = codegen::Compiler::Tier;
   /// The code of all sessions of this process. Never destroyed.
-  static SharedCode& of_process(Tier);
+  static SharedCode& of_process(Tier, bool divides_all = false);
 
   /// `last`: the tier of the best code. `disk`: where optimised code is kept for later processes;
-  /// null: nowhere.
-  explicit SharedCode(Tier last, DiskCache& (*disk)() = nullptr);
+  /// null: nowhere. `divides_all`: see codegen::Compiler.
+  explicit SharedCode(Tier last, DiskCache& (*disk)() = nullptr, bool divides_all = false);
   ~SharedCode();
   std::shared_ptr<TieredExecutable> get(const std::shared_ptr<const scalar::Program>&);
   /// Returns when the program has code of the last tier. Throws the compiler's error, or the
@@ -52,8 +52,9 @@ class SharedCode {
 /// the same bits. Thread-safe.
 class TieredCompiler : public ProgramCompiler {
  public:
-  /// `checked`: check mode; all programs are made with checks.
-  explicit TieredCompiler(Execution, bool checked = false);
+  /// `checked`: check mode; all programs are made with checks. `divides_all`: see
+  /// codegen::Compiler.
+  explicit TieredCompiler(Execution, bool checked = false, bool divides_all = false);
   /// With code that others do not share: for tests.
   TieredCompiler(Execution, SharedCode&);
   Execution execution() const { return execution_; }

@@ -1,34 +1,26 @@
 #pragma once
-#include "base/arithmetic.h"
+#include "base/thread_pool.h"
 #include "kernels/stop_check.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 
 namespace rondel::kernels {
 
-/// A parallel loop: calls f(stop, unit, thread) for each unit in [0, units), on at most `threads`
-/// threads. Each thread takes a contiguous range of units, in order. Throws Stopped, after all
-/// threads have ended, if the run was stopped.
+/// A parallel loop: calls f(stop, unit, part) for each unit in [0, units). There are at most
+/// `threads` parts, each of which is a contiguous range of units, in order, and is run by one
+/// thread. Throws Stopped, after all threads have ended, if the run was stopped.
 template <class F> void parallel_for(StopCheck& stop, int threads, std::int64_t units, const F& f) {
-  threads = static_cast<int>(std::min<std::int64_t>(threads, units));
-  if (threads <= 1) {
+  const std::int64_t parts = std::min<std::int64_t>(threads, units);
+  if (parts <= 1) {
     for (std::int64_t unit = 0; unit < units; ++unit) f(stop, unit, 0);
     return;
   }
-  std::atomic<bool> stopped = false;
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-  for (int thread = 0; thread < threads; ++thread) {
-    const StandardArithmetic arithmetic;  // OpenMP's threads may be older than the run
+  ThreadPool::of_process().run(threads, parts, [&](std::int64_t part) {
     StopCheck own = stop;
-    try {
-      for (std::int64_t unit = units * thread / threads; unit < units * (thread + 1) / threads;
-           ++unit)
-        f(own, unit, thread);
-    } catch (const Stopped&) { stopped = true; }
-  }
-  if (stopped) throw Stopped{};
+    for (std::int64_t unit = units * part / parts; unit < units * (part + 1) / parts; ++unit)
+      f(own, unit, static_cast<int>(part));
+  });
 }
 
 }  // namespace rondel::kernels

@@ -258,6 +258,10 @@ class ControlLowering {
       lowering_.trips_by_elements(loop, from_, to_, inits);
       return b_.store(stopped_, {}, to_);
     }
+    if (trips_are_independent(loop)) {
+      b_.for_each(from_, to_, [&](Ex t) { lowering_.trip(loop, t, inits); });
+      return b_.store(stopped_, {}, to_);
+    }
     for (const std::int32_t extent : changing_) inits.push_back(b_.load(extent, {}));
     const auto trip = [&](Ex t, std::span<const Ex> carried) {
       std::vector<Ex> next = lowering_.trip(loop, t, carried);
@@ -276,6 +280,19 @@ class ControlLowering {
       }
     for (const std::int32_t extent : changing_) b_.store(extent, {}, finals[next++]);
     b_.store(stopped_, {}, loop.parts.has_go ? finals[next] : to_);
+  }
+
+  /// Whether the trips of the top loop may run in any order: nothing is handed from trip to trip,
+  /// and what a trip stores besides its items is in local arrays.
+  bool trips_are_independent(const LoopContext& l) const {
+    const ir::Region& body = g_.region(l.parts.body);
+    const bool hands_on_go = body.results[0] != body.params[1] && g_.is_read(body.params[1]);
+    if (l.parts.has_go || hands_on_go || !tree_.trip_count_known(tree_.top())) return false;
+    for (std::size_t s = 0; s < l.parts.states; ++s)
+      if (!tree_.is_invariant(l.parts, s)) return false;
+    return changing_.empty() && out_.sizes.empty() && tree_.kernels().empty() &&
+           std::ranges::all_of(plan_.all(),
+                               [](const Storage& s) { return s.given || is_local(s.type); });
   }
 
   void write_if() {

@@ -67,8 +67,10 @@ ir::Graph session::graph_for_shapes(const ir::Graph& imported, const SessionOpti
 
 session::SharedResources session::resources_for(const SessionOptions& o) {
   const bool checked = compile::check_mode_from_environment();
+  const bool divides_all = compile::divides_all_from_environment();
   return {runtime::Memory(o.max_memory_bytes, checked),
-          std::make_shared<compile::TieredCompiler>(execution_of(o), checked), graph_that_runs,
+          std::make_shared<compile::TieredCompiler>(execution_of(o), checked, divides_all),
+          graph_that_runs,
           o.graph_optimization_level > 0 ? graph_for_shapes : session::GraphSpecializer()};
 }
 

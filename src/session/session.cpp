@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/fork.h"
 #include "base/profiles.h"
+#include "base/thread_pool.h"
 #include "compile/check_mode.h"
 #include "compile/plan_builder.h"
 #include "ir/text.h"
@@ -175,8 +176,9 @@ struct Session::Impl {
     runtime::Memory within = o.max_memory_bytes < options.max_memory_bytes
                                  ? memory.within(o.max_memory_bytes)
                                  : memory;
-    runtime::Run run{within, std::min(options.max_trips, o.max_trips), o.seed,
-                     options.intra_op_num_threads};
+    const ThreadPool::Turn turn;
+    const ThreadScope scope(threads);
+    runtime::Run run{within, std::min(options.max_trips, o.max_trips), o.seed, threads};
     run.own_trips = o.max_trips < options.max_trips;
     std::optional<runtime::RunTrace> trace;
     if (options.profile) run.trace = &trace.emplace(*options.profile, memory);
@@ -201,6 +203,8 @@ struct Session::Impl {
   }
 
   SessionOptions options;
+  const int threads = options.intra_op_num_threads > 0 ? options.intra_op_num_threads
+                                                       : core_count();
   ModelInfo info;
   session::ModelVersions versions;
   ir::Graph graph;                       ///< as imported

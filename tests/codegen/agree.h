@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/thread_pool.h"
 #include "codegen/compiler.h"
 #include "scalar/builder.h"
 #include "scalar/run.h"
@@ -15,6 +16,12 @@ namespace rondel::codegen {
 
 inline const Compiler& compiler() {
   static const Compiler one;
+  return one;
+}
+
+/// A compiler of which threads share all loops and products.
+inline const Compiler& dividing_compiler() {
+  static const Compiler one(true);
   return one;
 }
 
@@ -77,10 +84,12 @@ struct Outcome {
 
 /// Runs on `tensors`, which may overlap. Restores their elements afterwards.
 inline Outcome outcome(const scalar::Executable& executable, const std::vector<Tensor>& tensors,
-                       const std::vector<std::int64_t>& params, std::atomic<std::int32_t>* stop) {
+                       const std::vector<std::int64_t>& params, std::atomic<std::int32_t>* stop,
+                       int threads = 1) {
   const std::vector<Tensor> before = copies(tensors);
   scalar::Context context;
   context.stop = stop;
+  const ThreadScope scope(threads);
   const scalar::Status status = scalar::run(executable, context, tensors, params);
   Outcome result{status, context.shown, copies(tensors)};
   for (std::size_t i = 0; i < tensors.size(); ++i)
@@ -88,16 +97,15 @@ inline Outcome outcome(const scalar::Executable& executable, const std::vector<T
   return result;
 }
 
-/// Expects that both tiers, and the optimised tier with checks, do the same as the interpreter.
-/// Returns the interpreter's status.
+/// Expects that both tiers, the quick tier with several threads, and the optimised tier with checks
+/// do the same as the interpreter. Returns the interpreter's status.
 inline scalar::Status agree(const std::shared_ptr<const scalar::Program>& program,
                             const std::vector<Tensor>& tensors,
                             const std::vector<std::int64_t>& params = {},
                             std::atomic<std::int32_t>* stop = nullptr) {
   const Outcome expected = outcome(*scalar::interpret(program), tensors, params, stop);
-  const auto compare = [&](const std::shared_ptr<const scalar::Program>& p, Compiler::Tier tier,
-                           const std::string& what) {
-    const Outcome actual = outcome(*compiler().compile(p, tier), tensors, params, stop);
+  const auto compare = [&](const scalar::Executable& code, int threads, const std::string& what) {
+    const Outcome actual = outcome(code, tensors, params, stop, threads);
     EXPECT_EQ(expected.status, actual.status) << program->name << ", " << what;
     EXPECT_EQ(expected.shown, actual.shown) << program->name << ", " << what;
     if (expected.status == scalar::stopped) return;  // what was written is unspecified
@@ -106,8 +114,11 @@ inline scalar::Status agree(const std::shared_ptr<const scalar::Program>& progra
                    fmt::format("{}, {}, {}", program->name, what, program->buffers[i].name));
   };
   for (const auto tier : {Compiler::Tier::quick, Compiler::Tier::optimised})
-    compare(program, tier, name(tier));
-  compare(scalar::with_checks(*program), Compiler::Tier::optimised, "with checks");
+    compare(*compiler().compile(program, tier), 1, name(tier));
+  const auto divided = dividing_compiler().compile(program, Compiler::Tier::quick);
+  for (const int threads : {1, 3})
+    compare(*divided, threads, fmt::format("divided, {} threads", threads));
+  compare(*compiler().compile(scalar::with_checks(*program)), 1, "with checks");
   return expected.status;
 }
 

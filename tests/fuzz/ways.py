@@ -21,7 +21,7 @@ import rondel
 from .comparing import difference
 
 DEADLINE = 20.0  #: seconds of one run, which takes milliseconds
-SAME_GRAPH = {"quick", "native", "warm", "tiered", "threads", "checked"}  #: ways that run the graph that the interpreter runs
+SAME_GRAPH = {"quick", "native", "warm", "tiered", "threads", "parallel", "checked"}  #: ways that run the graph that the interpreter runs
 SOON = 1.0  #: the same for feeds that the oracle refuses: another loop may run first, and never end
 
 
@@ -91,12 +91,12 @@ class Runs:
         """A session that compiles at once without LLVM's optimisations, whose code several ways share."""
         return self.session("quick", "quick")
 
-    def session(self, way, jit, check=False, model=None, **fields):
-        """A session of the model. jit: as RONDEL_JIT says it; check: of every native run."""
+    def session(self, way, jit, check=False, divide=False, model=None, **fields):
+        """A session of the model. jit: as RONDEL_JIT says it; check: of every native run; divide: threads share all loops, however small."""
         options = rondel.SessionOptions()
         for name, value in fields.items():
             setattr(options, name, value)
-        with environment(RONDEL_JIT=str(jit), RONDEL_CHECK="1" if check else None), warnings.catch_warnings():
+        with environment(RONDEL_JIT=str(jit), RONDEL_CHECK="1" if check else None, RONDEL_DIVIDE="1" if divide else None), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 return rondel.InferenceSession(model or self.bytes, options)
@@ -233,6 +233,12 @@ def _threads(runs, way):
         raise found[0]
 
 
+def _parallel(runs, way):
+    """Three threads share each loop and each product whose trips and elements are independent, however small it is."""
+    jit, check = runs.random.choices([("quick", False), ("quick", True), (2, False)], [8, 1, 1])[0]
+    _cases(runs, way, runs.session(way, jit, check=check, divide=True, intra_op_num_threads=3))
+
+
 def _memory(runs, way):
     """Under budgets from far too small to large enough: the right result, or LimitExceeded; afterwards as before."""
     budgets = [0, 64, 500, 1000, 2000, 4000, 8000, 20_000, 100_000, 1_000_000]
@@ -270,6 +276,6 @@ def _unoptimised(runs, way):
 
 
 WAYS = {
-    "interpreted": _interpreted, "quick": _quick, "warm": _warm, "native": _native, "tiered": _tiered, "threads": _threads, "memory": _memory,
+    "interpreted": _interpreted, "quick": _quick, "warm": _warm, "native": _native, "tiered": _tiered, "threads": _threads, "parallel": _parallel, "memory": _memory,
     "trips": _trips, "exported": _exported, "checked": _checked, "unoptimised": _unoptimised,
 }  # fmt: skip

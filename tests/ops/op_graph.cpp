@@ -2,6 +2,7 @@
 
 #include "base/float_formats.h"
 #include "base/text.h"
+#include "base/thread_pool.h"
 #include "compile/plan_builder.h"
 #include "compile/tiered_compiler.h"
 #include "ops/compose.h"
@@ -72,16 +73,17 @@ ir::Graph compiled(ir::Graph g) {
 }
 
 std::vector<Value> run_graph(ir::Graph g, const std::vector<Value>& feeds, compile::Execution how,
-                             bool check_mode) {
+                             bool check_mode, int threads) {
   g = compiled(std::move(g));
   compile::BuildContext context;
   context.graph = std::make_shared<const ir::Graph>(std::move(g));
-  context.compiler = std::make_shared<compile::TieredCompiler>(how, check_mode);
+  context.compiler = std::make_shared<compile::TieredCompiler>(how, check_mode, threads > 1);
   context.lowering.fast_kernels = false;
   context.lowering.verify = true;
   const runtime::Plan plan = compile::build_plan(context, ir::RegionId::root);
   runtime::Memory memory(std::numeric_limits<std::size_t>::max(), check_mode);
   runtime::Run run{memory, std::numeric_limits<std::int64_t>::max()};
+  const ThreadScope scope(threads);
   runtime::FrameLease frame(plan, run);
   for (std::size_t k = 0; k < feeds.size(); ++k) frame->set(plan.params[k], feeds[k]);
   frame->execute();

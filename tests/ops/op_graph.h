@@ -23,7 +23,7 @@ ir::Graph compiled(ir::Graph);
 
 /// Runs the passes and the graph.
 std::vector<Value> run_graph(ir::Graph, const std::vector<Value>& feeds, compile::Execution,
-                             bool check_mode = false);
+                             bool check_mode = false, int threads = 1);
 
 /// Whether two tensors have the same dtype, shape and bits. All NaNs of at least 16 bits count as
 /// equal, because the sign of 0/0 differs between constant folding and execution.

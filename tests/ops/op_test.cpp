@@ -21,9 +21,9 @@ namespace {
 using compile::Execution;
 
 std::vector<Value> execute(const OpCase& c, std::size_t outputs, KnownTypes known, Execution how,
-                           bool check_mode = false) {
+                           bool check_mode = false, int threads = 1) {
   OpGraph one = op_graph(c, outputs, known);
-  return run_graph(std::move(one.graph), one.feeds, how, check_mode);
+  return run_graph(std::move(one.graph), one.feeds, how, check_mode, threads);
 }
 
 /// Reads the notation that op_test.h defines.
@@ -183,6 +183,7 @@ struct Way {
   Execution how;
   const char* text;
   bool check_mode = false;
+  int threads = 1;  ///< several share all loops and products
 };
 constexpr Way ways[] = {
     {KnownTypes::all, Execution::interpreter, "exact types, interpreted"},
@@ -190,6 +191,8 @@ constexpr Way ways[] = {
     {KnownTypes::ranks, Execution::interpreter, "unknown extents, interpreted"},
     {KnownTypes::ranks, Execution::compiled, "unknown extents, compiled"},
     {KnownTypes::ranks, Execution::compiled, "unknown extents, compiled, check mode", true},
+    {KnownTypes::all, Execution::quick, "exact types, three threads", false, 3},
+    {KnownTypes::ranks, Execution::quick, "unknown extents, eight threads", false, 8},
     {KnownTypes::nothing, Execution::interpreter, "unknown ranks, interpreted"},
     {KnownTypes::nothing, Execution::compiled, "unknown ranks, compiled"},
 };
@@ -197,7 +200,7 @@ constexpr Way ways[] = {
 void check_error(const OpCase& c, const std::string& expected, const std::string& line) {
   for (const Way& way : ways) {
     try {
-      execute(c, 1, way.known, way.how, way.check_mode);
+      execute(c, 1, way.known, way.how, way.check_mode, way.threads);
       ADD_FAILURE() << line << "\n  " << way.text << ": no error";
     } catch (const Error& e) {
       EXPECT_NE(std::string(e.what()).find(expected), std::string::npos)
@@ -211,7 +214,8 @@ void check_results(const OpCase& c, const std::vector<Tensor>& want, const std::
   std::vector<Value> first;
   for (const Way& way : ways) {
     try {
-      const std::vector<Value> got = execute(c, want.size(), way.known, way.how, way.check_mode);
+      const std::vector<Value> got = execute(c, want.size(), way.known, way.how, way.check_mode,
+                                             way.threads);
       if (first.empty()) first = got;
       for (std::size_t j = 0; j < want.size(); ++j) {
         const Tensor& t = got[j].tensor();

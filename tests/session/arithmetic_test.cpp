@@ -1,4 +1,5 @@
 #include "base/arithmetic.h"
+#include "base/thread_pool.h"
 #include "onnx/models.h"
 
 #include <rondel/session.h>
@@ -6,15 +7,17 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <thread>
 
 /// Runs do not depend on the floating-point environment of the program around.
 namespace rondel {
 namespace {
 
-Session session_of(const std::string& graph) {
+Session session_of(const std::string& graph, const SessionOptions& options = {}) {
   const std::string bytes = onnx::model_of(21, graph).SerializeAsString();
-  return Session(std::as_bytes(std::span(bytes.data(), bytes.size())));
+  return Session(std::as_bytes(std::span(bytes.data(), bytes.size())), options);
 }
 
 Tensor filled(Shape shape, float x) {
@@ -70,17 +73,26 @@ void expect_standard(const char* jit) {
 TEST(Arithmetic, OfTheInterpreterIsStandard) { expect_standard("0"); }
 TEST(Arithmetic, OfNativeCodeIsStandard) { expect_standard("2"); }
 
-/// OpenMP's threads are older than the run, and keep what they have.
+/// A thread has what the thread that starts it has.
+void start_helpers(int threads) {
+  const FastArithmetic around;
+  std::atomic<int> begun = 0;
+  ThreadPool::of_process().run(threads, threads, [&](std::int64_t) {
+    ++begun;
+    while (begun < threads) std::this_thread::yield();
+  });
+}
+
 TEST(Arithmetic, OfHelperThreadsIsStandard) {
+  constexpr int threads = 5;
+  start_helpers(threads);
+  SessionOptions options;
+  options.intra_op_num_threads = threads;
   const Session session = session_of(
-      "g (float[n,c,h,w] x, float[m,c,3,3] w) => (float[n,m,p,q] y) { y = Conv (x, w) }");
+      "g (float[n,c,h,w] x, float[m,c,3,3] w) => (float[n,m,p,q] y) { y = Conv (x, w) }", options);
   const std::map<std::string, Value> feeds{{"x", filled({4, 8, 64, 64}, tiny)},
                                            {"w", filled({8, 8, 3, 3}, 1e-10F)}};
-#pragma omp parallel num_threads(4)
-  { _mm_setcsr(0x1f80 | 0x8040); }
   const auto found = session.run(feeds);
-#pragma omp parallel num_threads(4)
-  { _mm_setcsr(0x1f80); }
   const Tensor& y = found.at("y").tensor();
   for (std::int64_t i = 0; i < y.size(); ++i)
     ASSERT_NEAR(y.data_as<float>()[i], 72 * double{subnormal}, 1e-42) << i;

@@ -76,8 +76,8 @@ fs::path find_runtime() {
 /// The files of this process whose names begin with one of these: what the run-time library needs,
 /// this process has, too.
 std::vector<std::string> loaded_libraries() {
-  static constexpr std::array needed{"libre2",  "libturbojpeg", "libspng", "libwebp",
-                                     "libgomp", "libstdc++",    "libgcc_s"};
+  static constexpr std::array needed{"libre2",  "libturbojpeg", "libspng",
+                                     "libwebp", "libstdc++",    "libgcc_s"};
   struct Found {
     std::vector<std::string> files;
   } found;

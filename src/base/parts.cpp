@@ -9,18 +9,19 @@ namespace rondel {
 namespace {
 
 /// More parts than threads: a thread that begins late leaves its share to the others.
-constexpr std::int64_t parts_per_thread = 4;
-/// Trips that stay together: the elements of some cache lines.
-constexpr std::int64_t trips_together = 64;
+constexpr std::int64_t parts_per_thread = 8;
+/// Trips that stay together where there are many: the elements of some cache lines.
+constexpr std::int64_t trips_of_lines = 64;
+
+std::int64_t rounded_up(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
 
 /// The trips of a part.
-std::int64_t part_size(std::int64_t trips, int threads, double work) {
+std::int64_t part_size(std::int64_t trips, int threads, double work, std::int64_t together) {
   const auto most = static_cast<double>(parts_per_thread * threads);
   const auto parts = static_cast<std::int64_t>(
       std::clamp(parts_per_thread * work / worth_dividing, 2.0, most));
   const std::int64_t size = trips / parts + (trips % parts != 0);
-  if (size < trips_together) return size;
-  return (size + trips_together - 1) / trips_together * trips_together;
+  return rounded_up(size, std::max(together, size < trips_of_lines ? 1 : trips_of_lines));
 }
 
 /// The outcome of the first part that did not end with `done`.
@@ -49,11 +50,11 @@ class Outcome {
 }  // namespace
 
 Status run_in_parts(Context* context, PartFn run, const void* values, std::int64_t lo,
-                    std::int64_t hi, double work) {
+                    std::int64_t hi, double work, std::int64_t together) {
   const std::int64_t trips = hi - lo;
   const int threads = thread_count();
-  if (threads == 1 || trips <= 1) return run(context, values, lo, hi);
-  const std::int64_t size = part_size(trips, threads, work);
+  if (threads == 1 || trips <= together) return run(context, values, lo, hi);
+  const std::int64_t size = part_size(trips, threads, work, together);
   Outcome outcome;
   ThreadPool::of_process().run(threads, trips / size + (trips % size != 0), [&](std::int64_t k) {
     if (outcome.failed()) return;  // in an earlier part: these begin in order

@@ -12,9 +12,9 @@ using PartFn = Status (*)(Context*, const void* values, std::int64_t from, std::
 inline constexpr double worth_dividing = 1 << 19;
 
 /// Runs the trips [lo, hi) in parts, on as many threads as the `ThreadScope` of the caller allows.
-/// `work`: that of all trips. Returns `done`, or the status of the first trip that has another one,
-/// and its values in `context->shown`.
+/// `work`: that of all trips. `together`: so many trips take as long as one. Returns `done`, or the
+/// status of the first trip that has another one, and its values in `context->shown`.
 Status run_in_parts(Context* context, PartFn, const void* values, std::int64_t lo, std::int64_t hi,
-                    double work);
+                    double work, std::int64_t together);
 
 }  // namespace rondel

@@ -51,6 +51,16 @@ template <class Done> bool spin_until(const Done& done) {
   return done();
 }
 
+/// Locks a mutex that is held for less time than it takes to sleep and to be woken.
+void acquire(std::unique_lock<std::mutex>& lock) {
+  constexpr int tries = 500;
+  for (int i = 0; i < tries; ++i) {
+    if (lock.try_lock()) return;
+    relax();
+  }
+  lock.lock();
+}
+
 }  // namespace
 
 int core_count() {
@@ -113,7 +123,8 @@ struct ThreadPool::State {
   bool offer(Job& job, int wanted, int most) {
     int wake = 0;
     {
-      const std::lock_guard lock(mutex);
+      std::unique_lock lock(mutex, std::defer_lock);
+      acquire(lock);
       job.room = std::min(wanted, most - std::max(busy.load(std::memory_order_relaxed), 1));
       if (job.room <= 0) return false;
       start_threads(job.room);
@@ -138,7 +149,7 @@ struct ThreadPool::State {
       while (Job* const job = enter()) {
         lock.unlock();
         job->work();
-        lock.lock();
+        acquire(lock);
         busy.fetch_sub(1, std::memory_order_relaxed);
         // The last access of the job: its thread may go on from here.
         if (job->inside.fetch_sub(1, std::memory_order_release) == 1) left.notify_all();
@@ -147,7 +158,7 @@ struct ThreadPool::State {
       const auto more = [&] { return offers.load(std::memory_order_acquire) != seen; };
       lock.unlock();
       const bool found = busy.load(std::memory_order_relaxed) < core_count() && spin_until(more);
-      lock.lock();
+      acquire(lock);
       if (found || more()) continue;
       ++asleep;
       offered.wait(lock, more);
@@ -169,7 +180,8 @@ struct ThreadPool::State {
   /// No more threads enter; returns when those that did have left.
   void withdraw(Job& job) {
     {
-      const std::lock_guard lock(mutex);
+      std::unique_lock lock(mutex, std::defer_lock);
+      acquire(lock);
       std::erase(jobs, &job);
     }
     const auto alone = [&] { return job.inside.load(std::memory_order_acquire) == 0; };

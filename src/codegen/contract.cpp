@@ -210,13 +210,17 @@ Product describe(FunctionBuilder& fb, const Inst& inst, const scalar::Contract& 
 constexpr std::int64_t columns_together = 64, rows_together = 24;
 /// Of a product with so few rows or columns, the others are divided.
 constexpr std::int64_t few = 8;
+/// With so many columns, these are divided even if there are more rows: each part of the rows packs
+/// all panels.
+constexpr std::int64_t many_columns = 16 * columns_together;
 
 /// Which of the columns or the rows are divided: a constant, or an i1.
 Value* divides_columns(FunctionBuilder& fb, const Product& p) {
   const std::int64_t rows = known_or(p.rows.count, -1), columns = known_or(p.columns.count, -1);
   if (rows >= 0 && rows <= few) return fb.build.getTrue();
   if (columns >= 0 && columns <= few) return fb.build.getFalse();
-  return fb.build.CreateICmpSGE(p.columns.count, p.rows.count);
+  return fb.build.CreateOr(fb.build.CreateICmpSGE(p.columns.count, p.rows.count),
+                           fb.build.CreateICmpSGE(p.columns.count, fb.i64(many_columns)));
 }
 
 Value* groups(FunctionBuilder& fb, Value* count, std::int64_t together) {

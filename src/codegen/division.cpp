@@ -213,14 +213,22 @@ Value* call_part(FunctionBuilder& fb, const Outlined& part, Value* lo, Value* hi
 }
 
 /// Calls `run_in_parts`.
-Value* call_in_parts(FunctionBuilder& fb, const Outlined& part, Value* lo, Value* hi, Value* work) {
+Value* call_in_parts(FunctionBuilder& fb, const Outlined& part, Value* lo, Value* hi, Value* work,
+                     std::int64_t together) {
   llvm::Type *pointer = fb.build.getPtrTy(), *word = fb.build.getInt64Ty();
   const llvm::FunctionCallee run = fb.module.getOrInsertFunction(
       run_in_parts_name,
       llvm::FunctionType::get(fb.build.getInt32Ty(),
-                              {pointer, pointer, pointer, word, word, fb.build.getDoubleTy()},
+                              {pointer, pointer, pointer, word, word, fb.build.getDoubleTy(), word},
                               /*isVarArg=*/false));
-  return fb.build.CreateCall(run, {fb.context, part.function, part.values, lo, hi, work});
+  return fb.build.CreateCall(
+      run, {fb.context, part.function, part.values, lo, hi, work, fb.i64(together)});
+}
+
+/// How many trips of the loop take as long as one: the lanes of its vectors.
+std::int64_t trips_at_once(const FunctionBuilder& fb, std::size_t at, const Part& part) {
+  const auto lanes = fb.decisions.lanes.loops.find(at);
+  return part.always || lanes == fb.decisions.lanes.loops.end() ? 1 : lanes->second.width;
 }
 
 void return_unless_done(FunctionBuilder& fb, Value* status) {
@@ -242,7 +250,8 @@ void emit_divided(FunctionBuilder& fb, std::size_t at, const Part& part, Value* 
   Value* work = Work(fb, at).of(instructions(fb, at));
   if (part.always) work = llvm::ConstantFP::getInfinity(fb.build.getDoubleTy());
   Value* limit = llvm::ConstantFP::get(fb.build.getDoubleTy(), worth_dividing);
-  Value* several = fb.build.CreateICmpSGT(hi, fb.build.CreateNSWAdd(lo, fb.i64(1)));
+  const std::int64_t together = trips_at_once(fb, at, part);
+  Value* several = fb.build.CreateICmpSGT(fb.build.CreateSub(hi, lo), fb.i64(together));
   Value* divides = fb.build.CreateAnd(fb.build.CreateFCmpOGT(work, limit), several);
 
   llvm::BasicBlock *shared = fb.block("shared"), *alone = fb.block("alone"),
@@ -252,7 +261,7 @@ void emit_divided(FunctionBuilder& fb, std::size_t at, const Part& part, Value* 
   fb.build.CreateCondBr(divides, shared, alone);
   fb.build.SetInsertPoint(shared);
   if (!outlined) outlined = outline(fb, at, part, emit);
-  return_unless_done(fb, call_in_parts(fb, *outlined, lo, hi, work));
+  return_unless_done(fb, call_in_parts(fb, *outlined, lo, hi, work, together));
   fb.build.CreateBr(after);
   fb.build.SetInsertPoint(alone);
   if (part.in_place) emit(fb);

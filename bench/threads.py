@@ -92,6 +92,7 @@ ROWS = {
         x=random(1, 64, 56, 56),
     ),
     "two transformer blocks, S128 d256": lambda: transformer(2, 128, 256),
+    "two transformer blocks, S128 d768": lambda: transformer(2, 128, 768, heads=12),
     "Softmax [512,512]": lambda: model("m (float[512, 512] x) => (float[512, 512] y) { y = Softmax (x) }", x=random(512, 512)),
     "LayerNormalization [512,1024]": lambda: model(
         "m (float[512, 1024] x) => (float[512, 1024] y) { y = LayerNormalization (x, g, b) }",

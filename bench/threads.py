@@ -54,6 +54,15 @@ def lstm(batch, size, trips):
     )
 
 
+def lstm_op(batch, size, trips):
+    return model(
+        f"""lstm (float[{trips}, {batch}, {size}] xs) => (float[{trips}, 1, {batch}, {size}] hs, float[1, {batch}, {size}] h, float[1, {batch}, {size}] c) {{
+          hs, h, c = LSTM <hidden_size = {size}> (xs, w, r, bias) }}""",
+        {"w": random(1, 4 * size, size, scale=0.06), "r": random(1, 4 * size, size, scale=0.06), "bias": random(1, 8 * size)},
+        xs=random(trips, batch, size),
+    )
+
+
 def transformer(blocks, length, width, heads=4):
     """Blocks of attention and a network of two layers, each behind a LayerNormalization."""
     lines, weights, x, part = [], {}, "x", width // heads
@@ -80,6 +89,7 @@ def transformer(blocks, length, width, heads=4):
 ROWS = {
     "Mandelbrot, f32[256,256], 100 trips": lambda: workload("mandelbrot"),
     "LSTM cell as Scan, B32 H256, 50 trips": lambda: lstm(32, 256, 50),
+    "LSTM op, B32 H256, 50 trips": lambda: lstm_op(32, 256, 50),
     "map-like Scan, 2,000 rows of 256": lambda: model(
         """rows (float[2000, 256] xs) => (float[2000, 256] ys) {
           ys = Scan <num_scan_inputs = 1, body = row (float[256] x) => (float[256] y) { e = Exp (x)  s = ReduceSum <keepdims = 1> (e)  y = Div (e, s) }> (xs) }""",

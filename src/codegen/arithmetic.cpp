@@ -3,6 +3,9 @@
 #include "base/error.h"
 
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include <numeric>
 
 namespace rondel::codegen {
 namespace {
@@ -68,6 +71,64 @@ Value* rem(const Args& x) {
 
 Value* fma(const Args& x) {
   return x.build.CreateIntrinsic(llvm::Intrinsic::fma, {x.llvm_type()}, {x.a, x.b, x.c});
+}
+
+/// 2^k for integers k, whose exponents must be those of normal numbers.
+Value* power_of_two(const Args& x, Value* k) {
+  const bool is_f32 = x.type == DType::f32;
+  llvm::Type* bits = k->getType();
+  Value* biased = x.build.CreateAdd(k, llvm::ConstantInt::get(bits, is_f32 ? 127 : 1023));
+  return x.build.CreateBitCast(x.build.CreateShl(biased, is_f32 ? 23 : 52), x.llvm_type());
+}
+
+/// In two halves, so that each power is normal. Only the last product may be rounded.
+Value* scale_in_halves(const Args& x) {
+  // Adding this rounds to an integer, and leaves it in the low bits.
+  const double rounder = x.type == DType::f32 ? 0x1.8p23 : 0x1.8p52;
+  llvm::Type* bits = x.llvm_type()->getWithNewType(
+      x.build.getIntNTy(x.llvm_type()->getScalarSizeInBits()));
+  llvm::Constant* zero = llvm::ConstantFP::get(x.llvm_type(), rounder);
+  Value* n = x.build.CreateSub(x.build.CreateBitCast(x.build.CreateFAdd(x.b, zero), bits),
+                               x.build.CreateBitCast(zero, bits));
+  const auto number = [&](std::uint64_t k) { return llvm::ConstantInt::get(bits, k); };
+  // Halved by a logical shift of n + 4096, so that negative n works too.
+  Value* half = x.build.CreateLShr(x.build.CreateAdd(n, number(4096)), 1);
+  half = x.build.CreateSub(half, number(2048));
+  Value* scaled = x.build.CreateFMul(x.a, power_of_two(x, half));
+  return x.build.CreateFMul(scaled, power_of_two(x, x.build.CreateSub(n, half)));
+}
+
+/// `count` elements of a vector, from `first` on.
+Value* part(const Args& x, Value* vector, unsigned first, unsigned count) {
+  llvm::SmallVector<int, 16> lanes(count);
+  std::iota(lanes.begin(), lanes.end(), static_cast<int>(first));
+  return x.build.CreateShuffleVector(vector, lanes);
+}
+
+/// AVX-512's scalef, on 64 bytes at a time.
+Value* scale_vectors(const Args& x, unsigned lanes) {
+  const unsigned each = x.type == DType::f32 ? 16 : 8;
+  const ID id = x.type == DType::f32 ? llvm::Intrinsic::x86_avx512_mask_scalef_ps_512
+                                     : llvm::Intrinsic::x86_avx512_mask_scalef_pd_512;
+  constexpr unsigned current_rounding = 4;
+  Value* result = llvm::PoisonValue::get(x.llvm_type());
+  for (unsigned first = 0; first < lanes; first += each) {
+    Value *a = part(x, x.a, first, each), *b = part(x, x.b, first, each);
+    Value* mask = llvm::Constant::getAllOnesValue(x.build.getIntNTy(each));
+    Value* y = x.build.CreateIntrinsic(id, {},
+                                       {a, b, llvm::Constant::getNullValue(a->getType()), mask,
+                                        x.build.getInt32(current_rounding)});
+    if (lanes == each) return y;
+    result = x.build.CreateInsertVector(x.llvm_type(), result, y, x.build.getInt64(first));
+  }
+  return result;
+}
+
+Value* scale(const Args& x) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x.llvm_type());
+  const unsigned lanes = vector ? vector->getNumElements() : 1;
+  const bool whole = lanes * byte_size(x.type) % 64 == 0;
+  return x.fb.host.scales && whole ? scale_vectors(x, lanes) : scale_in_halves(x);
 }
 
 template <ID id> Value* unary_intrinsic(const Args& x) {
@@ -146,6 +207,7 @@ Emitter emitter(Op op) {
     case Op::ceil: return unary_intrinsic<llvm::Intrinsic::ceil>;
     case Op::trunc: return unary_intrinsic<llvm::Intrinsic::trunc>;
     case Op::round_even: return unary_intrinsic<llvm::Intrinsic::roundeven>;
+    case Op::scale: return scale;
     case Op::band: return band;
     case Op::bor: return bor;
     case Op::bxor: return bxor;

@@ -94,7 +94,7 @@ llvm::orc::JITTargetMachineBuilder named_machine(const std::string& cpu) {
 
 Host measure(const llvm::MCSubtargetInfo& processor) {
   const auto has = [&](const char* feature) { return processor.checkFeatures(feature); };
-  if (has("+avx512f")) return {.vector_bytes = 64, .vector_registers = 32};
+  if (has("+avx512f")) return {.vector_bytes = 64, .vector_registers = 32, .scales = true};
   if (has("+avx2")) return {.vector_bytes = 32, .vector_registers = 16};
   return {.vector_bytes = 16, .vector_registers = 16};
 }

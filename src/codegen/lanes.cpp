@@ -21,11 +21,17 @@ constexpr std::int64_t fewest_lanes = 4;
 /// The most instructions of a body, for all vectors that are computed at once: more of them would
 /// hide little, and the time to compile them grows faster than they do.
 constexpr std::int64_t most_instructions = 8000;
+/// The fewest instructions of a long chain of arithmetic.
+constexpr std::int64_t fewest_of_long_body = 16;
 
 /// Whether trips are independent and carry nothing.
 bool is_parallel(const Inst& i) {
   return (i.flags & scalar::parallel) != 0 && (i.flags & scalar::conditional) == 0 &&
          i.operand_count == 2;
+}
+
+bool ends_after(const Program& p, std::size_t loop, std::size_t at) {
+  return static_cast<std::size_t>(p.code[loop].jump) > at;
 }
 
 /// Finds out whether the trips of one loop can be lanes.
@@ -34,8 +40,22 @@ class Candidate {
   Candidate(const Program& p, std::size_t at, std::vector<Variation>& variation)
       : p_(p), at_(at), end_(static_cast<std::size_t>(p.code[at].jump)), variation_(variation) {}
 
+  bool has_sequential_loop() const {
+    return std::ranges::any_of(body(),
+                               [](const Inst& i) { return i.op == Op::for_ && !is_parallel(i); });
+  }
+  /// Whether the body is a long chain of arithmetic on elements of at least four bytes, without
+  /// loops. LLVM would vectorise it, too, but it keeps the constants of the last trips, which it
+  /// leaves to scalar code, in registers beside those of the vectors: there are too few.
+  bool is_long_arithmetic() const {
+    return std::ssize(body()) >= fewest_of_long_body &&
+           std::ranges::all_of(body(), [&](const Inst& i) {
+             if (i.op == Op::load || i.op == Op::store) return byte_size(buffer(i).dtype) >= 4;
+             return i.op != Op::for_;
+           });
+  }
+
   std::optional<LaneLoop> run(const Host& host) {
-    if (!has_sequential_loop()) return std::nullopt;
     find_private_locals();
     variation_[index(p_.results(p_.code[at_])[0])] = Variation::steps;
     while (spread()) {}
@@ -51,10 +71,6 @@ class Candidate {
   std::span<const Inst> body() const { return std::span(p_.code).subspan(at_ + 1, end_ - at_ - 1); }
   const scalar::Buffer& buffer(const Inst& i) const {
     return p_.buffers[static_cast<std::size_t>(i.id)];
-  }
-  bool has_sequential_loop() const {
-    return std::ranges::any_of(body(),
-                               [](const Inst& i) { return i.op == Op::for_ && !is_parallel(i); });
   }
 
   /// Local arrays that only this loop uses, and writes: each lane has its own. Those that are used
@@ -202,11 +218,13 @@ class Candidate {
     }
     const auto lanes = static_cast<std::int64_t>(host.vector_bytes) / bytes;
     // Independent chains of operations hide their latency; more of them than there are registers
-    // cost less than too few.
+    // cost less than too few. Without a sequential loop, the next trips are such chains.
     const std::int64_t registers = host.vector_registers;
     const std::int64_t most = std::max<std::int64_t>(1, most_instructions / std::ssize(body()));
-    const std::int64_t vectors = std::min(
-        most, std::clamp<std::int64_t>(2 * registers / live(), 1, registers / 4));
+    const std::int64_t vectors = has_sequential_loop()
+                                     ? std::min(most, std::clamp<std::int64_t>(
+                                                          2 * registers / live(), 1, registers / 4))
+                                     : 1;
     LaneLoop loop{.private_locals = private_};
     loop.width = lanes *
                  static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(vectors)));
@@ -279,18 +297,28 @@ class Candidate {
   std::set<std::int32_t> private_;
 };
 
-}  // namespace
-
-LanePlan plan_lanes(const Program& p, const Host& host) {
-  LanePlan plan{.loops = {}, .variation = std::vector<Variation>(p.reg_types.size())};
-  // Inner loops come first: a loop around a chosen one stays as it is.
+/// Chooses loops of one kind. Inner loops come first: a loop around a chosen one, or in one, stays
+/// as it is.
+void choose(const Program& p, const Host& host, LanePlan& plan,
+            bool (Candidate::*is_of_the_kind)() const) {
   for (std::size_t at = p.code.size(); at-- > 0;) {
     const Inst& i = p.code[at];
     if (i.op != Op::for_ || !is_parallel(i)) continue;
     const auto inner = plan.loops.upper_bound(at);
     if (inner != plan.loops.end() && inner->first < static_cast<std::size_t>(i.jump)) continue;
-    if (auto loop = Candidate(p, at, plan.variation).run(host)) plan.loops.emplace(at, *loop);
+    if (inner != plan.loops.begin() && ends_after(p, std::prev(inner)->first, at)) continue;
+    Candidate candidate(p, at, plan.variation);
+    if (!(candidate.*is_of_the_kind)()) continue;
+    if (auto loop = candidate.run(host)) plan.loops.emplace(at, *loop);
   }
+}
+
+}  // namespace
+
+LanePlan plan_lanes(const Program& p, const Host& host) {
+  LanePlan plan{.loops = {}, .variation = std::vector<Variation>(p.reg_types.size())};
+  choose(p, host, plan, &Candidate::has_sequential_loop);
+  choose(p, host, plan, &Candidate::is_long_arithmetic);
   return plan;
 }
 

@@ -265,6 +265,14 @@ Ex Builder::fma(Ex a, Ex b, Ex c) {
   return {this, emit({.op = Op::fma, .type = t}, operands, t)};
 }
 
+Ex Builder::scale(Ex a, Ex b) {
+  const DType t = a.type();
+  invariant(takes(Op::scale, t) && b.type() == t, "program {}: scale of {}, {}", program_->name,
+            name(t), name(b.type()));
+  const Ex operands[] = {a, b};
+  return {this, emit({.op = Op::scale, .type = t}, operands, t)};
+}
+
 Ex Builder::select(Ex condition, Ex a, Ex b) {
   const DType t = a.type();
   invariant(condition.type() == DType::boolean && b.type() == t,

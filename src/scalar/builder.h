@@ -65,6 +65,7 @@ class Builder {
   Ex unary(Op, Ex);
   Ex binary(Op, Ex, Ex);  ///< also comparisons
   Ex fma(Ex a, Ex b, Ex c);
+  Ex scale(Ex a, Ex b);
   Ex select(Ex condition, Ex a, Ex b);
   /// Casts any real dtype or bool to any other, as ONNX Cast does, small floats and 4- and 2-bit
   /// integers included. Casts to 4- and 2-bit integers wrap, also from floats. `saturate` applies
@@ -218,6 +219,8 @@ Ex select(Ex condition, Ex a, Ex b);
 template <Number N> Ex select(Ex c, Ex a, N b) { return select(c, a, literal(a, b)); }
 template <Number N> Ex select(Ex c, N a, Ex b) { return select(c, literal(b, a), b); }
 Ex fma(Ex a, Ex b, Ex c);
+/// a * 2^b, rounded once, for what `Op::scale` takes.
+Ex scale(Ex a, Ex b);
 Ex cast(DType, Ex);
 Ex bitcast(DType, Ex);
 Ex sqrt(Ex);

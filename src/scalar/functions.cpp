@@ -24,6 +24,7 @@ Ex operator<=(Ex a, Ex b) { return a.builder().binary(Op::le, a, b); }
 
 Ex select(Ex condition, Ex a, Ex b) { return condition.builder().select(condition, a, b); }
 Ex fma(Ex a, Ex b, Ex c) { return a.builder().fma(a, b, c); }
+Ex scale(Ex a, Ex b) { return a.builder().scale(a, b); }
 Ex cast(DType to, Ex x) { return x.builder().cast(to, x); }
 Ex bitcast(DType to, Ex x) { return x.builder().bitcast(to, x); }
 Ex sqrt(Ex x) { return x.builder().unary(Op::sqrt, x); }

@@ -3,6 +3,7 @@
 #include "scalar/interpreter_frame.h"
 #include "scalar/op_facts.h"
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -113,6 +114,13 @@ struct Trunc {
 struct RoundEven {
   template <class T> static T apply(T a) { return std::nearbyint(a); }
 };
+struct Scale {
+  template <class T> static T apply(T a, T b) {
+    constexpr T enough = 5000;  // more than twice the exponents of any type
+    if (a != a || b != b) return a + b;
+    return std::ldexp(a, static_cast<int>(std::clamp(b, -enough, enough)));
+  }
+};
 struct Not {
   template <class T> static T apply(T a) { return static_cast<T>(~a); }
 };
@@ -178,6 +186,9 @@ template <class F> Handler float_unary(DType t) {
     if constexpr (!integral<T>) return run_unary<F, T>;
     else return nullptr;
   });
+}
+Handler scale_handler(DType t) {
+  return t == DType::f64 ? run_binary<Scale, double> : run_binary<Scale, float>;
 }
 template <class F> Handler equality(DType t) {
   switch (t) {
@@ -276,6 +287,7 @@ Handler arithmetic_handler(const Inst& i) {
         else return nullptr;
       });
     case Op::fma: return t == DType::f64 ? run_fma<double> : run_fma<float>;
+    case Op::scale: return scale_handler(t);
     case Op::select: return run_select;
     case Op::cast: return cast_handler(i.from, t);
     case Op::bitcast: return run_bitcast;

@@ -11,17 +11,18 @@ constexpr double split = 0.875;  // `near` up to here, `far` beyond; its polynom
 
 Ex near(Ex a) {
   const Ex square = a * a;
-  return is_f32(a) ? fma(horner(square, coefficients::erf_f32), a, a)
-                   : fma(horner(square, coefficients::erf_f64), a, a);
+  return is_f32(a) ? fma(estrin(square, coefficients::erf_f32), a, a)
+                   : fma(estrin(square, coefficients::erf_f64), a, a);
 }
 
 // From 3.92 (f32) and 5.93 (f64) on the result is 1.
 Ex far(Ex a) {
-  const Ex t = clamp(a, split, is_f32(a) ? 4 : 6) - split;
+  const Ex t = lower(a, is_f32(a) ? 4 : 6) - split;
   const Ex q = is_f32(a) ? horner(t, coefficients::log_erfc_f32)
                          : horner(t, coefficients::log_erfc_f64);
-  const Exponential e = exponential(q);
-  return fma(-e.hi, power_of_two(e.n, a.type()), literal(a, 1.0));
+  const ExponentialSum e = exponential_sum(q);
+  const Ex power = power_of_two_in(e.shifted);
+  return fma(-power, e.t, 1 - power);
 }
 
 Ex erf_any(Ex x) {

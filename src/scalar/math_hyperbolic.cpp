@@ -14,26 +14,25 @@ constexpr double ln2 = 0x1.62e42fefa39efp-1;
 // x + x^3 p(x^2)
 Ex odd(Ex x, std::span<const double> polynomial) {
   const Ex square = x * x;
-  return fma(square * x, horner(square, polynomial), x);
+  return fma(square * x, estrin(square, polynomial), x);
 }
 
-// 1 - 2 / (exp(2 a) + 1), for a in [0.5, limit]
-Ex tanh_far(Ex a, double limit) {
-  const Exponential e = exponential(2 * clamp(a, 0.5, limit));
-  const Ex power = power_of_two(e.n, a.type());
-  const Pair denominator = fast_sum(e.hi * power, literal(a, 1.0));
-  const Ex rest = fma(e.lo, power, denominator.lo);
-  const Ex inverse = 1 / denominator.hi, q = 2 * inverse;
-  const Ex q_rest = (fma(-q, denominator.hi, literal(a, 2.0)) - q * rest) * inverse;
-  const Ex y = 1 - q;
-  return y + (((1 - y) - q) - q_rest);
+// 1 - 2 / (exp(2 a) + 1), for a from 0.5 on. Half of the denominator is d = 2^n / 2 + 1/2 + t 2^n
+// / 2. `q` is close to 1 / d, and a whole number of ulps of 1, so that 1 - q is exact.
+Ex tanh_far(Ex a) {
+  const ExponentialSum e = exponential_sum(a, 2);
+  const Ex half = power_of_two_in(e.shifted, -1), part = half + 0.5;
+  const Ex inverse = 1 / fma(half, e.t, part);
+  const Ex y = 1 - inverse, q = 1 - y;
+  const Ex rest = fma(-q, half * e.t, fma(-q, part, literal(a, 1.0)));  // 1 - q d
+  return fma(-rest, inverse, y);
 }
 
 // tanh rounds to 1 from 9.02 (f32) and 19.07 (f64) on.
 Ex tanh_any(Ex x) {
-  const Ex a = abs(x);
+  const Ex a = abs(x), bounded = lower(a, is_f32(x) ? 10 : 20);
   const Ex near = is_f32(x) ? odd(a, coefficients::tanh_f32) : odd(a, coefficients::tanh_f64);
-  return flip_sign(select(a < 0.55, near, tanh_far(a, is_f32(x) ? 10 : 20)), x);
+  return flip_sign(select(a < 0.55, near, tanh_far(bounded)), x);
 }
 
 // exp(a) / 2 and exp(-a) / 2 for a >= 0. The first overflows only where sinh and cosh do.

@@ -26,10 +26,29 @@ Ex horner(Ex x, std::span<const double> coefficients) {
   return sum;
 }
 
-Ex clamp(Ex x, double lo, double hi) {
-  const Ex raised = select(x < lo, lo, x);
-  return select(raised > hi, hi, raised);
+Ex estrin(Ex x, std::span<const double> coefficients) {
+  std::vector<Ex> sums;  // the polynomial in `power` with these coefficients
+  for (const double c : coefficients) sums.push_back(literal(x, c));
+  Ex power = x;
+  const auto join = [&](std::size_t k) { return fma(sums[k + 1], power, sums[k]); };
+  for (bool first = true; sums.size() > 1; first = false) {
+    if (!first) power = power * power;
+    if (!first && sums.size() % 2 == 1) {  // the last one needs no power of its own
+      const Ex last = join(sums.size() - 2);
+      sums.pop_back();
+      sums.back() = last;
+    }
+    for (std::size_t k = 0; 2 * k + 1 < sums.size(); ++k) sums[k] = join(2 * k);
+    if (sums.size() % 2 == 1) sums[sums.size() / 2] = sums.back();
+    sums.resize((sums.size() + 1) / 2);
+  }
+  return sums[0];
 }
+
+Ex raise(Ex x, double lo) { return select(x < lo, lo, x); }
+
+Ex lower(Ex x, double hi) { return select(x > hi, hi, x); }
+Ex clamp(Ex x, double lo, double hi) { return lower(raise(x, lo), hi); }
 
 Pair fast_sum(Ex a, Ex b) {
   const Ex sum = a + b;
@@ -55,12 +74,6 @@ Ex divide(Pair n, Pair d) {
 Ex power_of_two(Ex n, DType type) {
   const Format& f = type == DType::f32 ? f32_format : f64_format;
   return from_bits((n + f.bias) << f.mantissa, type);
-}
-
-Ex scale(Ex x, Ex n) {
-  // Halved by a logical shift of n + 4096, so that negative n works too.
-  const Ex half = ((n + 4096) >> 1) - 2048;
-  return (x * power_of_two(half, x.type())) * power_of_two(n - half, x.type());
 }
 
 }  // namespace rondel::scalar::parts

@@ -50,6 +50,12 @@ Ex nan(Ex like);
 
 /// c[0] + c[1] x + ... by Horner's rule, one fma per step.
 Ex horner(Ex x, std::span<const double> coefficients);
+/// The same by Estrin's scheme: little more work, and a chain of operations that is as long as the
+/// logarithm of the number of coefficients.
+Ex estrin(Ex x, std::span<const double> coefficients);
+/// The larger one of x and `lo`, the smaller one of x and `hi`; NaN passes.
+Ex raise(Ex x, double lo);
+Ex lower(Ex x, double hi);
 /// Clamps to [lo, hi]; NaN passes.
 Ex clamp(Ex x, double lo, double hi);
 
@@ -63,20 +69,28 @@ Ex divide(Pair n, Pair d);
 
 /// 2^n for a signed n, stored as unsigned; 2^n must be normal.
 Ex power_of_two(Ex n, DType type);
-/// x * 2^n, rounded once if x is normal, for n within twice the exponent range.
-Ex scale(Ex x, Ex n);
 
-/// exp(x) = (hi + lo) * 2^n, with hi in [0.7, 1.42]; |x| small enough for n to fit the exponent
-/// range twice. `lo` is the rounding error of hi, known to about 2^-4 ulp of hi.
-struct Exponential {
-  Ex hi, lo, n;
-};
-Exponential exponential(Ex x);
-/// The reduction of exp: x = n ln2 + r, |r| <= ln2 / 2; `r` is rounded once.
+/// The reduction of exp: x = n ln2 + r, |r| <= ln2 / 2, for |x| small enough for n to fit the
+/// exponent range twice. `r` is rounded once; hi + lo is more exact, and hi is a multiple of an ulp
+/// of ln2. n is a float, and the low bits of `shifted`.
 struct ReducedArgument {
-  Ex r, n, n_real;
+  Ex r, hi, lo, n, shifted;
 };
 ReducedArgument reduce_by_ln2(Ex x);
+/// 2^(n + more) for the n in `shifted`; it must be normal.
+Ex power_of_two_in(Ex shifted, int more = 0);
+/// exp(times x) = 2^n + 2^n t, for x as above; `times` is a power of two. t has an error of about
+/// half an ulp of 1/4.
+struct ExponentialSum {
+  Ex t, shifted;
+};
+ExponentialSum exponential_sum(Ex x, double times = 1);
+/// exp(x) = (hi + lo) * 2^n, with hi in [0.7, 1.42]; for x as above. `lo` is the rounding error of
+/// hi, known to about 2^-4 ulp of hi.
+struct Exponential {
+  Ex hi, lo, n, shifted;
+};
+Exponential exponential(Ex x);
 
 /// x = m 2^k with m about 1 and k as a float; x positive and finite. `log_parts` also takes
 /// subnormal x. f32: m in [2/3, 4/3). f64: m in [sqrt(1/2), sqrt(2)).

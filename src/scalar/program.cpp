@@ -11,11 +11,11 @@ namespace rondel::scalar {
 namespace {
 
 constexpr std::array<std::string_view, op_count> names{
-    "constant", "param",  "extent", "add",     "sub",  "mul",      "div",        "rem",
-    "neg",      "fma",    "sqrt",   "floor",   "ceil", "trunc",    "round_even", "and",
-    "or",       "xor",    "not",    "shl",     "shr",  "eq",       "ne",         "lt",
-    "le",       "select", "cast",   "bitcast", "load", "store",    "for",        "end_for",
-    "if",       "else",   "end_if", "check",   "call", "contract", "fresh"};
+    "constant", "param", "extent", "add",    "sub",     "mul",   "div",        "rem",
+    "neg",      "fma",   "sqrt",   "floor",  "ceil",    "trunc", "round_even", "scale",
+    "and",      "or",    "xor",    "not",    "shl",     "shr",   "eq",         "ne",
+    "lt",       "le",    "select", "cast",   "bitcast", "load",  "store",      "for",
+    "end_for",  "if",    "else",   "end_if", "check",   "call",  "contract",   "fresh"};
 
 std::int64_t aligned(std::int64_t bytes) { return checked_add(bytes, 63) / 64 * 64; }
 
@@ -73,7 +73,8 @@ bool takes(Op op, DType t) {
     case Op::floor:
     case Op::ceil:
     case Op::trunc:
-    case Op::round_even: return is_wide_float(t);
+    case Op::round_even:
+    case Op::scale: return is_wide_float(t);
     case Op::band:
     case Op::bor:
     case Op::bxor:

@@ -43,6 +43,11 @@ enum class Op : std::uint8_t {
   ceil,
   trunc,       ///< floats only
   round_even,  ///< to nearest, ties to even; floats only
+  /// scale(a, b) = a * 2^b, rounded once; floats only. b is a whole number within twice the range
+  /// of
+  /// exponents; a is of a magnitude within 2^-24 and 2^24, 0 or infinite, or a * 2^b is exact. Or a
+  /// is NaN. For other operands executors may differ.
+  scale,
   band,
   bor,
   bxor,

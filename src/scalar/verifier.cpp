@@ -103,6 +103,10 @@ class Verifier {
         counts(i, 3, 1);
         for (int k = 0; k < 3; ++k) operand(i, k, i.type);
         break;
+      case Op::scale:
+        counts(i, 2, 1);
+        for (int k = 0; k < 2; ++k) operand(i, k, i.type);
+        break;
       case Op::select:
         counts(i, 3, 1);
         operand(i, 0, DType::boolean);

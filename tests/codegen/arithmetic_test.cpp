@@ -80,6 +80,31 @@ TEST(Arithmetic, Fma) {
                  {-1, count});
 }
 
+/// An operand that `scale` takes: the significand and the sign of x, of a magnitude in [1, 2).
+Ex of_magnitude_one(Ex x) {
+  const bool is_f32 = x.type() == DType::f32;
+  const DType bits = is_f32 ? DType::u32 : DType::u64;
+  const auto number = [&](std::int64_t k) { return x.builder().constant_bits(bits, k); };
+  const Ex kept = bitcast(bits, x) & number(is_f32 ? 0x807fffff : -0x7ff0000000000001);
+  return bitcast(x.type(), kept | number(is_f32 ? 0x3f800000 : 0x3ff0000000000000));
+}
+
+// To subnormal results, which are rounded once, to 0 and to infinity.
+TEST(Arithmetic, ScaleByPowersOfTwo) {
+  for (const DType t : {DType::f32, DType::f64}) {
+    const std::int64_t least = t == DType::f32 ? -150 : -1075, count_of_powers = -2 * least;
+    element_wise("scale", {t, DType::u16}, t, [&](Builder& b, auto x) {
+      const Ex n = b.cast(DType::i64, x[1]) % b.constant(DType::i64, count_of_powers);
+      return scale(of_magnitude_one(x[0]), b.cast(t, n + b.constant(DType::i64, least)));
+    });
+    element_wise("scale of special values", {t, DType::i8}, t, [&](Builder& b, auto x) {
+      const Ex special = select(abs(x[0]) < 1, x[0] * 0,
+                                select(x[0] < 0, -1 / (x[0] * 0), x[0] - x[0] + 1));
+      return scale(select(is_nan(x[0]), x[0], special), b.cast(t, x[1]));
+    });
+  }
+}
+
 TEST(Arithmetic, AProductAndASumStayTwo) {
   for (const DType t : {DType::f32, DType::f64})
     element_wise("mul add", {t, t, t}, t, [](Builder&, auto x) { return x[0] * x[1] + x[2]; },

@@ -1,5 +1,6 @@
 #include "codegen/lanes.h"
 #include "codegen/agree.h"
+#include "scalar/math.h"
 
 #include <random>
 
@@ -113,6 +114,43 @@ TEST(Lanes, AsManyAsThereAreTrips) {
   const LanePlan whole = plan_lanes(*sum_of_rows(-1, 64), host);
   EXPECT_EQ(whole.loops.begin()->second.width, 32);
   EXPECT_FALSE(whole.loops.begin()->second.tail);
+}
+
+/// y[i] = f(x[i]).
+std::shared_ptr<const scalar::Program> mapped(DType t, Ex (*f)(Ex)) {
+  Builder b("mapped");
+  const auto x = buffer(b, "x", t, Access::in, {-1});
+  const auto y = buffer(b, "y", t, Access::out, {-1});
+  b.for_each(b.index(0), b.extent(x, 0), [&](Ex i) { b.store(y, {i}, f(b.load(x, {i}))); });
+  return b.finish();
+}
+
+TEST(Lanes, LongArithmeticWithoutLoops) {
+  EXPECT_EQ(lane_loops(*mapped(DType::f32, scalar::exp)), 1U);
+  EXPECT_EQ(lane_loops(*mapped(DType::f64, scalar::sigmoid)), 1U);
+  EXPECT_EQ(lane_loops(*mapped(DType::f32, [](Ex x) { return x * x; })), 0U);
+  EXPECT_EQ(lane_loops(*mapped(DType::f16, scalar::exp)), 0U);
+  for (const DType t : {DType::f32, DType::f64})
+    for (const auto f : {scalar::exp, scalar::sigmoid, scalar::tanh, scalar::erf, scalar::log})
+      for (const std::int64_t n : {0, 1, 7, 16, 33, 600})
+        agree(mapped(t, f), {edge_values(t, n, 5), Tensor::zeros(t, {n})});
+}
+
+TEST(Lanes, ALoopWithSequentialOnesComesBeforeLongArithmeticInIt) {
+  Builder b("rows");
+  const auto x = buffer(b, "x", DType::f32, Access::in, {-1, -1});
+  const auto y = buffer(b, "y", DType::f32, Access::out, {-1, -1});
+  b.for_each(b.index(0), b.extent(y, 1), [&](Ex i) {
+    const Ex zero = b.constant(DType::f32, 0.0);
+    const Ex sum = b.for_(b.index(0), b.extent(x, 0), {zero}, [&](Ex j, Carried s) {
+      return Values{s[0] + b.load(x, {j, i})};
+    })[0];
+    b.for_each(b.index(0), b.extent(y, 0), [&](Ex j) { b.store(y, {j, i}, scalar::exp(sum)); });
+  });
+  const auto program = b.finish();
+  const LanePlan plan = plan_lanes(*program, host);
+  ASSERT_EQ(plan.loops.size(), 1U);
+  agree(program, {plain_values(DType::f32, {3, 37}, 2), Tensor::zeros(DType::f32, {4, 37})});
 }
 
 TEST(Lanes, NotWhereElementsLieApart) { EXPECT_EQ(lane_loops(*sum_of_rows(-1, -1, false)), 0U); }

@@ -133,8 +133,16 @@ class RandomExpressions {
     if (chance(6)) return fma(expression(t, depth), expression(t, depth), expression(t, depth));
     if (chance(8)) return max(expression(t, depth), expression(t, depth));
     if (chance(8)) return abs(expression(t, depth));
+    if (chance(8)) return scaled(expression(t, depth), expression(t, depth));
     const Ex a = expression(t, depth), b = expression(t, depth);
     return b_.binary(ops[rng_() % std::size(ops)], a, b);
+  }
+
+  /// scale of operands that it takes: x or 1, by a whole number.
+  Ex scaled(Ex x, Ex n) {
+    const Ex fits = (abs(x) < 0x1p24) & (literal(x, 0x1p-24) < abs(x));
+    const Ex power = select(abs(n) < 200, round_even(n), literal(n, -140.0));
+    return scale(select(fits, x, 1.0), power);
   }
 
   Ex condition(int depth) {

@@ -9,7 +9,8 @@
 
 /// Vectorisation over the trips of an outer loop: the trips of a parallel loop become the lanes of
 /// vectors, and the loops inside of it run once for all lanes. LLVM vectorises innermost loops
-/// only; a reduction over rows, or a state that all trips of an inner loop update, needs this.
+/// only; a reduction over rows, or a state that all trips of an inner loop update, needs this. So
+/// does long arithmetic without loops, for which LLVM's code runs out of registers.
 namespace rondel::codegen {
 
 /// How the value of a register differs between neighbouring lanes.
@@ -31,8 +32,9 @@ struct LanePlan {
   std::vector<Variation> variation;  ///< by Reg; `none` outside of the loops
 };
 
-/// Chooses parallel loops around sequential ones. Within such a loop, control flow is the same for
-/// all lanes, and each access of a buffer is at one place for all lanes, or at adjacent ones.
+/// Chooses parallel loops around sequential ones, and those of long arithmetic. Within such a loop,
+/// control flow is the same for all lanes, and each access of a buffer is at one place for all
+/// lanes, or at adjacent ones.
 LanePlan plan_lanes(const scalar::Program&, const Host&);
 
 }  // namespace rondel::codegen

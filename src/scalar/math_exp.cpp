@@ -2,8 +2,8 @@
 #include "scalar/math_coefficients.h"
 #include "scalar/math_parts.h"
 
-/// exp, expm1 and sigmoid: x = n ln2 + r, a polynomial in r, and the exponent added at the end in
-/// two halves, so that subnormal results are rounded once.
+/// exp, expm1 and sigmoid: x = n ln2 + r, a polynomial in r, and the exponent added at the end by
+/// `scale`, so that subnormal results are rounded once.
 namespace rondel::scalar {
 namespace parts {
 namespace {
@@ -52,7 +52,7 @@ Exponential exponential(Ex x) {
   const ReducedArgument reduced = reduce_by_ln2(x);
   const Ex r = reduced.r;
   const Pair head = fast_sum(literal(r, 1.0), r);
-  const Pair sum = fast_sum(head.hi, fma(r * r, estrin(r, exp_polynomial(x)), head.lo));
+  const Pair sum = fast_sum(head.hi, fma(r * r, horner(r, exp_polynomial(x)), head.lo));
   return {sum.hi, sum.lo, reduced.n, reduced.shifted};
 }
 

@@ -2,7 +2,7 @@
 #include "scalar/math_coefficients.h"
 #include "scalar/math_parts.h"
 
-/// tanh from exp(2|x|) kept as a pair; sinh and cosh from exp; each with a polynomial near 0.
+/// tanh from exp(2|x|) kept as a sum; sinh and cosh from exp; each with a polynomial near 0.
 /// The inverses are logarithms whose argument is kept as a pair. Except for tanh, the f32 functions
 /// compute in f64, where plain formulas are exact enough.
 namespace rondel::scalar {
@@ -14,7 +14,7 @@ constexpr double ln2 = 0x1.62e42fefa39efp-1;
 // x + x^3 p(x^2)
 Ex odd(Ex x, std::span<const double> polynomial) {
   const Ex square = x * x;
-  return fma(square * x, estrin(square, polynomial), x);
+  return fma(square * x, horner(square, polynomial), x);
 }
 
 // 1 - 2 / (exp(2 a) + 1), for a from 0.5 on. Half of the denominator is d = 2^n / 2 + 1/2 + t 2^n

@@ -34,7 +34,7 @@ std::int64_t low_end(Ex x) { return is_f32(x) ? low_f32 : low_f64; }
 // log(1 + f) = 2 s + s^3 p(s^2), s = f / (2 + f), arranged so that f is added last and exactly.
 Ex log_sum_f64(Ex f, Ex k, std::span<const double> polynomial) {
   const Ex s = f / (2 + f), z = s * s;
-  const Ex rest = z * estrin(z, polynomial);
+  const Ex rest = z * horner(z, polynomial);
   const Ex half_square = 0.5 * f * f;
   const Ex low = fma(s, half_square + rest, k * result_ln2_f64[1]);
   return fma(k, literal(k, result_ln2_f64[0]), f - (half_square - low));
@@ -42,7 +42,7 @@ Ex log_sum_f64(Ex f, Ex k, std::span<const double> polynomial) {
 
 Ex log_sum_f32(Ex f, Ex k) {
   const Ex square = f * f;
-  const Ex p = fma(estrin(f, coefficients::log_f32), f, literal(f, -0.5));
+  const Ex p = fma(horner(f, coefficients::log_f32), f, literal(f, -0.5));
   const Ex low = fma(k, literal(f, result_ln2_f32[1]), p * square);
   const Pair high = fast_sum(k * literal(f, result_ln2_f32[0]), f);
   return high.hi + (high.lo + low);

@@ -71,9 +71,4 @@ Ex divide(Pair n, Pair d) {
   return fma(rest, inverse, quotient);
 }
 
-Ex power_of_two(Ex n, DType type) {
-  const Format& f = type == DType::f32 ? f32_format : f64_format;
-  return from_bits((n + f.bias) << f.mantissa, type);
-}
-
 }  // namespace rondel::scalar::parts

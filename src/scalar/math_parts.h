@@ -51,7 +51,7 @@ Ex nan(Ex like);
 /// c[0] + c[1] x + ... by Horner's rule, one fma per step.
 Ex horner(Ex x, std::span<const double> coefficients);
 /// The same by Estrin's scheme: little more work, and a chain of operations that is as long as the
-/// logarithm of the number of coefficients.
+/// logarithm of the number of coefficients. Its last sums are rounded once more.
 Ex estrin(Ex x, std::span<const double> coefficients);
 /// The larger one of x and `lo`, the smaller one of x and `hi`; NaN passes.
 Ex raise(Ex x, double lo);
@@ -66,9 +66,6 @@ Pair fast_sum(Ex a, Ex b);
 Pair two_product(Ex a, Ex b);
 /// n / d with an error below 0.51 ulp, by one division.
 Ex divide(Pair n, Pair d);
-
-/// 2^n for a signed n, stored as unsigned; 2^n must be normal.
-Ex power_of_two(Ex n, DType type);
 
 /// The reduction of exp: x = n ln2 + r, |r| <= ln2 / 2, for |x| small enough for n to fit the
 /// exponent range twice. `r` is rounded once; hi + lo is more exact, and hi is a multiple of an ulp

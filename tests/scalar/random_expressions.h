@@ -133,7 +133,8 @@ class RandomExpressions {
     if (chance(6)) return fma(expression(t, depth), expression(t, depth), expression(t, depth));
     if (chance(8)) return max(expression(t, depth), expression(t, depth));
     if (chance(8)) return abs(expression(t, depth));
-    if (chance(8)) return scaled(expression(t, depth), expression(t, depth));
+    if ((t == DType::f32 || t == DType::f64) && chance(8))
+      return scaled(expression(t, depth), expression(t, depth));
     const Ex a = expression(t, depth), b = expression(t, depth);
     return b_.binary(ops[rng_() % std::size(ops)], a, b);
   }

@@ -142,15 +142,21 @@ TEST(ClassExtents, ServeNobodyWhereARuleRefusesAll) {
   EXPECT_EQ(evaluate(*of_class(three), {zeros({5, 7}), three}), Shapes()) << "not a scalar";
 }
 
+TEST(ClassExtents, OfAProductHoldWhileItsInnerExtentsAreEqual) {
+  const ir::Graph product = ir::parse(R"g(graph "g" (%x: f32[?, ?], %y: f32[?, ?]) {
+    %z = mat_mul(%x, %y) yield %z })g");
+  const auto equal = extents_of(product, std::vector{zeros({2, 4}), zeros({4, 3})});
+  const auto unequal = extents_of(product, std::vector{zeros({2, 4}), zeros({5, 3})});
+  ASSERT_TRUE(equal && unequal);
+  EXPECT_EQ(evaluate(*equal, {zeros({6, 5}), zeros({5, 7})}), (Shapes{{DType::f32, {6, 7}}}));
+  EXPECT_EQ(evaluate(*unequal, {zeros({6, 5}), zeros({4, 7})}), Shapes());
+}
+
 TEST(ClassExtents, AreNotThereWhereARuleMayRefuseAMember) {
   const ir::Graph sum = ir::parse(R"g(graph "g" (%x: f32[?], %y: f32[?]) {
     %z = add(%x, %y) yield %z })g");
   EXPECT_TRUE(extents_of(sum, std::vector{zeros({4}), zeros({4})}));
   EXPECT_TRUE(extents_of(sum, std::vector{zeros({4}), zeros({1})}));
-  const ir::Graph product = ir::parse(R"g(graph "g" (%x: f32[?, ?], %y: f32[?, ?]) {
-    %z = mat_mul(%x, %y) yield %z })g");
-  EXPECT_TRUE(extents_of(product, std::vector{zeros({2, 4}), zeros({4, 3})}));
-  EXPECT_FALSE(extents_of(product, std::vector{zeros({2, 4}), zeros({5, 3})}));
   const ir::Graph found = ir::parse(R"g(graph "g" (%x: f32[?]) {
     %z = non_zero(%x) yield %z })g");
   EXPECT_FALSE(extents_of(found, std::vector{zeros({4})}));

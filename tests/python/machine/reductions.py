@@ -80,6 +80,7 @@ def cum_sum(a, x, axis):
 
 def top_k(a, x, k):
     """The k largest or smallest elements, sorted; of equal elements the earlier one first."""
+    assert k.ndim < 2, "k is a list of one number"
     axis, count = a.get("axis", -1), int(k.item())
     assert 0 <= count <= x.shape[axis], "k is out of range"
     assert x.dtype.kind in "iu" or not np.any(np.isnan(x.astype(np.float64))), "the order of NaN is not specified"

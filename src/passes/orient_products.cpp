@@ -2,9 +2,9 @@
 
 #include "base/cancellation.h"
 #include "ir/builder.h"
+#include "ir/permutation.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace rondel::passes {
 namespace {
@@ -26,11 +26,9 @@ ValueId before_transposition(const Graph& g, ValueId v) {
   const ValueId x = g.node(n).inputs[0];
   const ir::Type& t = g.value(x).type;
   if (!t.has_rank() || t.rank() < 2) return ValueId::none;
-  ir::Ints swapped(static_cast<std::size_t>(t.rank()));
-  std::iota(swapped.begin(), swapped.end(), 0);
-  std::swap(swapped[swapped.size() - 1], swapped[swapped.size() - 2]);
   const ir::Ints perm = g.node(n).attributes.ints("perm");
-  return perm == swapped || (perm.empty() && t.rank() == 2) ? x : ValueId::none;
+  return perm == ir::last_axes_swapped(t.rank()) || (perm.empty() && t.rank() == 2) ? x
+                                                                                    : ValueId::none;
 }
 
 /// Whether only products read `v`, and all of them transposed.

@@ -2,9 +2,7 @@
 
 #include "base/cancellation.h"
 #include "ir/builder.h"
-
-#include <algorithm>
-#include <numeric>
+#include "ir/permutation.h"
 
 namespace rondel::passes {
 namespace {
@@ -30,11 +28,8 @@ bool is_outer(const Graph& g, const Node& n) {
   return t != DType::f16 && t != DType::bf16 && is_of_vectors(g, n, 0) && is_of_vectors(g, n, 1);
 }
 
-ValueId with_last_axes_swapped(ir::Builder& b, ValueId x) {
-  ir::Ints perm(static_cast<std::size_t>(b.graph().value(x).type.rank()));
-  std::iota(perm.begin(), perm.end(), 0);
-  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
-  return b("transpose", {x}, {{"perm", perm}});
+ValueId transposed(ir::Builder& b, ValueId x) {
+  return b("transpose", {x}, {{"perm", ir::last_axes_swapped(b.graph().value(x).type.rank())}});
 }
 
 void replace(Graph& g, NodeId n) {
@@ -43,8 +38,8 @@ void replace(Graph& g, NodeId n) {
   b.source(node.source);
   b.insert_before(n);
   ValueId columns = node.inputs[0], rows = node.inputs[1];
-  if (node.attributes.flag("transpose_a")) columns = with_last_axes_swapped(b, columns);
-  if (node.attributes.flag("transpose_b")) rows = with_last_axes_swapped(b, rows);
+  if (node.attributes.flag("transpose_a")) columns = transposed(b, columns);
+  if (node.attributes.flag("transpose_b")) rows = transposed(b, rows);
   ValueId y = b("mul", {columns, rows});
   const DType t = g.value(y).type.dtype();
   if (is_float(t)) y = b("add", {y, b.scalar(t, 0)});

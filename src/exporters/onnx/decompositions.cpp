@@ -3,11 +3,11 @@
 #include "base/axis.h"
 #include "base/error.h"
 #include "ir/infer.h"
+#include "ir/permutation.h"
 #include "ops/compose.h"
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 namespace rondel::exporters {
 namespace {
@@ -191,10 +191,7 @@ ValueId matrix_transposed(ir::Builder& b, ValueId x) {
   const ir::Type t = b.graph().value(x).type;
   if (t.has_rank()) {
     if (t.rank() < 2) return x;
-    ir::Ints order(static_cast<std::size_t>(t.rank()));
-    std::iota(order.begin(), order.end(), 0);
-    std::swap(order.end()[-1], order.end()[-2]);
-    return b("transpose", {x}, {{"perm", order}});
+    return b("transpose", {x}, {{"perm", ir::last_axes_swapped(t.rank())}});
   }
   const ValueId rank = b("size", {b("shape", {x})});
   const auto exchanged = [&](ir::Builder& otherwise) {

@@ -1,9 +1,9 @@
 #include "frontends/onnx/microsoft/parts.h"
 
+#include "ir/permutation.h"
 #include "scalar/builder.h"
 
 #include <limits>
-#include <numeric>
 
 namespace rondel::onnx {
 
@@ -50,10 +50,7 @@ ValueId matrix_transposed(const Call& c, ValueId x) {
   if (!rank)
     unsupported("a transposed product of {}, whose rank is not known", ir::to_text(c.type(x)));
   if (*rank < 2) return x;
-  ir::Ints perm(static_cast<std::size_t>(*rank));
-  std::iota(perm.begin(), perm.end(), 0);
-  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
-  return transposed(c, x, std::move(perm));
+  return transposed(c, x, ir::last_axes_swapped(*rank));
 }
 
 ValueId unsqueezed(const Call& c, ValueId x, const ir::Ints& axes) {

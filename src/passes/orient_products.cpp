@@ -27,8 +27,8 @@ ValueId before_transposition(const Graph& g, ValueId v) {
   const ir::Type& t = g.value(x).type;
   if (!t.has_rank() || t.rank() < 2) return ValueId::none;
   const ir::Ints perm = g.node(n).attributes.ints("perm");
-  return perm == ir::last_axes_swapped(t.rank()) || (perm.empty() && t.rank() == 2) ? x
-                                                                                    : ValueId::none;
+  const bool swaps = perm.empty() ? t.rank() == 2 : perm == ir::last_axes_swapped(t.rank());
+  return swaps ? x : ValueId::none;
 }
 
 /// Whether only products read `v`, and all of them transposed.

@@ -7,14 +7,20 @@
 
 #include <nanobind/nanobind.h>
 
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 
 namespace rondel::python {
 
 /// A tensor: an array over its memory, or ("tensor", dtype, shape, bytes or list) if the array must
 /// be made in Python. A sequence: ("sequence", [...], dtype). An optional: its content, or None.
 nanobind::object to_python(const Value& v);
+/// The values of feeds by name: arrays whose memory a tensor can view are read here; `convert(name,
+/// x)` gives the Value of anything else, and refuses names that are no text.
+std::map<std::string, Value> values_of(const nanobind::dict& feeds,
+                                       const nanobind::callable& convert);
 /// The memory of a Python bytes object.
 inline std::span<const std::byte> as_bytes(const nanobind::bytes& b) {
   return {reinterpret_cast<const std::byte*>(b.c_str()), b.size()};

@@ -73,6 +73,52 @@ Value tensor_over(const std::string& dtype, nb::handle array) {
   return Tensor(t, std::move(shape), std::move(strides), memory->buf, memory);
 }
 
+/// The dtype of a buffer's format, if tensors and NumPy have it, in the machine's byte order.
+std::optional<DType> dtype_of_format(std::string_view format, Py_ssize_t size) {
+  if (format == "Zf") return DType::c64;
+  if (format == "Zd") return DType::c128;
+  if (format.size() != 1) return std::nullopt;
+  switch (format[0]) {
+    case 'd': return DType::f64;
+    case 'f': return DType::f32;
+    case 'e': return DType::f16;
+    case '?': return DType::boolean;
+    case 'b': return DType::i8;
+    case 'B': return DType::u8;
+    case 'h': return DType::i16;
+    case 'H': return DType::u16;
+    case 'i':
+    case 'l':
+    case 'q': return size == 8 ? DType::i64 : DType::i32;
+    case 'I':
+    case 'L':
+    case 'Q': return size == 8 ? DType::u64 : DType::u32;
+    default: return std::nullopt;
+  }
+}
+
+/// A tensor over the memory of an array; nothing if the array is not row-major and aligned or has
+/// a dtype that Python must convert.
+std::optional<Value> plain_array(nb::handle array) {
+  const std::shared_ptr<Py_buffer> memory = memory_of(array, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT);
+  if (!memory) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  const auto t = dtype_of_format(memory->format, memory->itemsize);
+  if (!t || reinterpret_cast<std::uintptr_t>(memory->buf) % byte_size(*t) != 0) return std::nullopt;
+  Shape shape(memory->shape, memory->shape + memory->ndim);
+  Shape strides = row_major_strides(shape);
+  return Tensor(*t, std::move(shape), std::move(strides), memory->buf, memory);
+}
+
+/// numpy.ndarray; it lives as long as the process.
+PyTypeObject* array_type() {
+  static PyObject* const type =
+      nb::object(nb::module_::import_("numpy").attr("ndarray")).release().ptr();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
 Value tensor_of_strings(const std::vector<std::int64_t>& extents,
                         const std::vector<nb::bytes>& items) {
   Tensor t(DType::string, extents);
@@ -91,8 +137,7 @@ Value sequence_of(const std::string& dtype, const std::vector<Value>& items) {
   return Sequence{t, std::make_shared<const std::vector<Tensor>>(std::move(tensors))};
 }
 
-/// NumPy's dtype for a dtype, if the buffer protocol gives the right one. It does not for 64-bit
-/// integers: of NumPy's two types it gives `longlong`, while `int64` is the other.
+/// NumPy's dtype for a dtype, if the buffer protocol gives the right one.
 std::optional<nb::dlpack::dtype> numpy_dtype(DType t) {
   switch (t) {
     case DType::f64: return nb::dtype<double>();
@@ -118,6 +163,16 @@ nb::object array_over(const Tensor& t, nb::dlpack::dtype dtype,
       nb::ndarray<nb::numpy>(t.data(), shape.size(), shape.data(), owner, nullptr, dtype));
 }
 
+/// The same for 64-bit integers, of whose two types in NumPy the buffer protocol gives `longlong`,
+/// while `int64` is the other.
+nb::object array_of_long(const Tensor& t, std::span<const std::size_t> shape) {
+  static PyObject* const types[] = {
+      nb::object(nb::module_::import_("numpy").attr("int64")).release().ptr(),
+      nb::object(nb::module_::import_("numpy").attr("uint64")).release().ptr()};
+  return array_over(t, nb::dtype<double>(), shape)
+      .attr("view")(nb::handle(types[t.dtype() == DType::u64]));
+}
+
 nb::object strings_of(const Tensor& t) {
   nb::list items;
   for (std::int64_t i = 0; i < t.size(); ++i) {
@@ -139,10 +194,12 @@ constexpr std::size_t most_axes = 32;
 nb::object tensor_to_python(const Tensor& t) {
   const auto dtype = numpy_dtype(t.dtype());
   const Shape& shape = t.shape();
-  if (dtype && shape.size() <= most_axes && t.size() > 0) {
+  const bool is_long = t.dtype() == DType::i64 || t.dtype() == DType::u64;
+  if ((dtype || is_long) && shape.size() <= most_axes && t.size() > 0) {
     std::array<std::size_t, most_axes> extents;
     std::copy(shape.begin(), shape.end(), extents.begin());
-    return array_over(t, *dtype, {extents.data(), shape.size()});
+    const std::span<const std::size_t> axes(extents.data(), shape.size());
+    return is_long ? array_of_long(t, axes) : array_over(t, *dtype, axes);
   }
   return nb::make_tuple("tensor", std::string(name(t.dtype())),
                         nb::cast(std::vector<std::int64_t>(shape)),
@@ -171,6 +228,20 @@ nb::object to_python(const Value& v) {
   if (v.is_optional())
     return v.optional().held ? to_python(*v.optional().held) : nb::object(nb::none());
   return v.is_tensor() ? tensor_to_python(v.tensor()) : nb::object(nb::none());
+}
+
+std::map<std::string, Value> values_of(const nb::dict& feeds, const nb::callable& convert) {
+  std::map<std::string, Value> values;
+  for (const auto& [name, x] : feeds) {
+    const char* const text = PyUnicode_Check(name.ptr()) ? PyUnicode_AsUTF8(name.ptr()) : nullptr;
+    if (text == nullptr) PyErr_Clear();
+    std::optional<Value> value;
+    if (nb::isinstance<Value>(x)) value = nb::cast<Value>(x);
+    else if (text != nullptr && Py_TYPE(x.ptr()) == array_type()) value = plain_array(x);
+    if (!value) value = nb::cast<Value>(convert(name, x));
+    values.emplace(text, std::move(*value));
+  }
+  return values;
 }
 
 void release_orphans() { Orphans::release(); }

@@ -53,8 +53,8 @@ def set_default_logger_callback(callback: Callback | None, severity: int = WARNI
 
 
 def logs(severity: int, options: Any) -> bool:
-    """Whether a line of this severity is logged under these options."""
-    least = options.log_severity_level
+    """Whether a line of this severity is logged under these options; None: the default ones."""
+    least = -1 if options is None else options.log_severity_level
     return severity >= (_default if least < 0 else least)
 
 
@@ -62,12 +62,13 @@ def log(severity: int, options: Any, place: str, text: str) -> None:
     """Logs a line, if the options' severity, or the default, admits it."""
     if not logs(severity, options):
         return
+    logid = "" if options is None else options.logid
     if _callback is None:
         now = time.time()
         stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now)) + f".{int(now * 1e6) % 1_000_000:06}"
-        print(f"{stamp} [{'VIWEF'[severity]}:rondel:{options.logid}, {place}] {text}", file=sys.stderr)
+        print(f"{stamp} [{'VIWEF'[severity]}:rondel:{logid}, {place}] {text}", file=sys.stderr)
         return
     try:
-        _callback(severity, "rondel", options.logid, place, text)
+        _callback(severity, "rondel", logid, place, text)
     except Exception as error:
         print(f"rondel: the callback of the log raised {type(error).__name__}: {error}", file=sys.stderr)

@@ -326,3 +326,10 @@ def checked_options(options: Options | None, kind: type[Options], what: str) -> 
     if not isinstance(options, kind):
         raise CallerError(f"{what} is a {type(options).__name__}; expected rondel.{kind.__name__} or None")
     return options
+
+
+def checked_run_options(options: RunOptions | None) -> RunOptions | None:
+    """As `checked_options`; None if all options have the defaults of the engine, whose runs then begin sooner."""
+    if options is None and not _seed:
+        return None
+    return checked_options(options, RunOptions, "run_options")

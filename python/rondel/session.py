@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from . import _rondel, arrays, logs, not_here
 from .binding import IOBinding
 from .capi.handles import SessionHandle
@@ -21,7 +23,7 @@ from .missing_names import ExplainsMissingNames, warn_once
 from .models import Model, issue_warnings, kind_of, model_source
 from .onnxruntime_errors import name_loading_error, name_run_error
 from .optimized_model import write_optimized
-from .options import RunOptions, SessionOptions, checked_options
+from .options import RunOptions, SessionOptions, checked_options, checked_run_options
 from .ort_value import ElementType, OrtValue, content_of
 from .profiling import Profile, ProfilePath
 from .providers import ProviderOptions, Providers, check_providers, get_available_providers
@@ -121,7 +123,8 @@ class InferenceSession(ExplainsMissingNames):
             if p.map_keys is not None
         }
         self._types = {p.name: p.type for p in ports}
-        self._required = [p.name for p in self._inputs if not p.type.startswith("optional(")]
+        self._takes_arrays = all(p.type.startswith("tensor(") for p in ports)
+        self._required = {p.name for p in self._inputs if not p.type.startswith("optional(")}
 
     # ---- what the model says of itself ---------------------------------------------------------------------
 
@@ -174,7 +177,7 @@ class InferenceSession(ExplainsMissingNames):
         UnsupportedError for an output that NumPy cannot hold.
         """
         try:
-            return self._finished(*self._prepared(output_names, input_feed, run_options))
+            return self._finished(*self._accepted(output_names, input_feed, run_options))
         except Error as error:
             name_run_error(error)
             raise
@@ -244,22 +247,35 @@ class InferenceSession(ExplainsMissingNames):
         return OrtValue.ortvalue_from_shape_and_type(shape, element_type, device_type, device_id, vendor_id)
 
     def _prepared(self, output_names, input_feed, run_options):
-        wanted = requested_names(output_names)
-        chosen = checked_options(run_options, RunOptions, "run_options")
-        if isinstance(input_feed, Mapping) and not all(name in input_feed for name in self._required):
-            raise CallerError(self._what_is_missing(input_feed))
-        return wanted, self._values(input_feed), chosen
+        """The requested names, the values of the feeds and the options, all checked."""
+        wanted, feeds, options = self._accepted(output_names, input_feed, run_options)
+        return wanted, self._values(feeds), options
 
-    def _finished(self, wanted, values, options):
+    def _accepted(self, output_names, input_feed, run_options):
+        """As `_prepared`, with the feeds as they are given."""
+        wanted = requested_names(output_names)
+        options = checked_run_options(run_options)
+        if isinstance(input_feed, Mapping) and not self._required <= input_feed.keys():
+            raise CallerError(self._what_is_missing(input_feed))
+        return wanted, input_feed, options
+
+    def _finished(self, wanted, feeds, options):
+        if self._profile is None and not logs.logs(logs.VERBOSE, options):
+            return self._results(wanted, feeds, options)
         begin = time.monotonic_ns()
-        results = self._session.run(wanted, values, options)
-        names = wanted or [p.name for p in self._outputs]
-        found = [self._result(r, name) for r, name in zip(results, names)]
+        found = self._results(wanted, feeds, options)
         if self._profile is not None:
             self._profile.add("model_run", begin, how_it_ran=self.how_it_ran())
-        if logs.logs(logs.VERBOSE, options):
-            logs.log(logs.VERBOSE, options, "run", f"a run took {(time.monotonic_ns() - begin) / 1e3:.0f} us")
+        logs.log(logs.VERBOSE, options, "run", f"a run took {(time.monotonic_ns() - begin) / 1e3:.0f} us")
         return found
+
+    def _results(self, wanted, feeds, options):
+        if type(feeds) is not dict or not self._takes_arrays:
+            feeds = self._values(feeds)
+        results = self._session.run(wanted, feeds, self._value, options)
+        if not self._map_keys and all(type(r) is np.ndarray for r in results):
+            return results
+        return [self._result(r, name) for r, name in zip(results, wanted or [p.name for p in self._outputs])]
 
     def _result(self, value, name):
         made = arrays.from_value(value, f"output '{name}'")
@@ -269,18 +285,19 @@ class InferenceSession(ExplainsMissingNames):
     def _values(self, input_feed):
         if not isinstance(input_feed, Mapping):
             raise CallerError(f"input_feed is a {kind_of(input_feed)}; expected a dict of input names to arrays")
-        values = {}
-        for name, x in input_feed.items():
-            if not isinstance(name, str):
-                raise CallerError(f"input_feed has the key {name!r}; expected names of inputs, as text")
-            if name not in self._types:
-                known = ", ".join(f"'{n}'" for n in self._types) or "none"
-                raise CallerError(f"there is no input '{name}'; the inputs are {known}")
-            x = content_of(x)
-            if isinstance(x, SparseTensor):
-                raise CallerError(f"input '{name}' is a {x.data_type()}; expected {self._types[name]}; to_dense() makes one")
-            values[name] = arrays.to_value(x, f"input '{name}'", self._types[name])
-        return values
+        return {name: self._value(name, x) for name, x in input_feed.items()}
+
+    def _value(self, name, x):
+        """The value of one feed."""
+        if not isinstance(name, str):
+            raise CallerError(f"input_feed has the key {name!r}; expected names of inputs, as text")
+        if name not in self._types:
+            known = ", ".join(f"'{n}'" for n in self._types) or "none"
+            raise CallerError(f"there is no input '{name}'; the inputs are {known}")
+        x = content_of(x)
+        if isinstance(x, SparseTensor):
+            raise CallerError(f"input '{name}' is a {x.data_type()}; expected {self._types[name]}; to_dense() makes one")
+        return arrays.to_value(x, f"input '{name}'", self._types[name])
 
     def _what_is_missing(self, input_feed):
         missing = [p for p in self._inputs if p.name in self._required and p.name not in input_feed]

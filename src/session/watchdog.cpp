@@ -61,11 +61,14 @@ struct WatchedRun {
 /// The watchdog thread and the runs that it watches.
 class WatchdogThread {
  public:
-  /// Wakes the thread only if it would sleep past `due`, so that watching a run of microseconds
-  /// costs only a list entry.
-  void add(WatchedRun w, Clock::time_point due) {
+  /// Wakes the thread only if it would sleep past the time at which the run is polled next, so that
+  /// watching a run of microseconds costs only a list entry.
+  void add(WatchedRun w) {
+    const auto now = Clock::now();
+    const auto due = w.poll_run(now);
     const std::lock_guard lock(mutex_);
     watched_.push_back(w);
+    soonest_ = std::min(soonest_, due - now);
     if (!thread_.joinable()) thread_ = named_thread("rondel-watch", [this] { watch(); });
     if (due < wakes_) changed_.notify_one();
   }
@@ -80,16 +83,23 @@ class WatchdogThread {
     std::unique_lock lock(mutex_);
     while (true) {
       const auto now = Clock::now();
-      wakes_ = Clock::time_point::max();
+      wakes_ = soonest_ == never ? Clock::time_point::max() : now + soonest_;
+      soonest_ = never;
       for (WatchedRun& w : watched_) wakes_ = std::min(wakes_, w.poll_run(now));
       if (wakes_ == Clock::time_point::max()) changed_.wait(lock);
       else changed_.wait_until(lock, wakes_);
     }
   }
 
+  static constexpr auto never = Clock::duration::max();
+
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<WatchedRun> watched_;
+  /// How soon the runs that were added since the thread last looked wanted to be polled. The thread
+  /// looks once more after that time even if they have ended: the next run, which probably follows
+  /// at once, then need not wake it.
+  Clock::duration soonest_ = never;
   Clock::time_point wakes_ = Clock::time_point::max();
   std::thread thread_;
 };
@@ -127,9 +137,8 @@ Watch::Watch(runtime::Run& run, const RunOptions& options) {
     run.stop = static_cast<std::int32_t>(runtime::Stop::cancelled);
   if (!deadline && options.terminate == nullptr && !options.interrupted) return;
   watched_ = &run;
-  const auto now = Clock::now();
-  WatchedRun w{&run, deadline, options.terminate, &options.interrupted, now + pulse};
-  Watchdog::watcher().add(w, w.poll_run(now));
+  Watchdog::watcher().add(
+      {&run, deadline, options.terminate, &options.interrupted, Clock::now() + pulse});
 }
 
 void Watch::end() {

@@ -274,3 +274,23 @@ def test_the_result_of_a_run_past_its_deadline_is_not_returned():
     session = session_of("g (float[n] x) => (float[n] y) { y = Identity (x) }")
     x = f32(1 << 29)
     assert within(BOUND, lambda: overrun(session, {"x": x}, 0.02))
+
+
+@pytest.mark.parametrize("options", ["none", "default"])
+def test_runs_that_follow_each_other_do_not_wake_the_thread_that_watches_them(options):
+    """The thread looks from time to time; a wake for each run costs a short run more than its work."""
+    switches = run_python(FORKED + f"""
+    session = session_of("g (float[n] x) => (float[n] y) {{ y = Neg (x) }}")
+    feeds, options = {{"x": np.ones(3, np.float32)}}, {{"none": None, "default": rondel.RunOptions()}}[{options!r}]
+    def sleeps():
+        for task in os.listdir("/proc/self/task"):
+            if open(f"/proc/self/task/{{task}}/comm").read().strip() == "rondel-watch":
+                status = open(f"/proc/self/task/{{task}}/status").read()
+                return int(status.split("voluntary_ctxt_switches:")[1].split()[0])
+    session.run(None, feeds, options)
+    before, begin = sleeps(), time.monotonic()
+    for _ in range(5000): session.run(None, feeds, options)
+    print(sleeps() - before, time.monotonic() - begin)
+    """)
+    count, seconds = switches.split()
+    assert int(count) < 500 + float(seconds) / 300e-6

@@ -33,6 +33,33 @@ void define_finals(FunctionBuilder& fb, const Inst& inst, const OpenLoop& loop,
   fb.define(inst, nexts.size(), stopped);
 }
 
+/// Masks the lanes that do not take a branch, beside those outside of `mask`; returns whether any
+/// takes it.
+Value* begin_lanes(FunctionBuilder& fb, Value* lanes, Value* mask) {
+  fb.mask = mask ? fb.build.CreateAnd(lanes, mask) : lanes;
+  return fb.build.CreateOrReduce(fb.mask);
+}
+
+/// The values of a branch that no lane takes. Zeros, not poison, which would spread to what the
+/// branches of later ifs depend on.
+Value* nothing(Value* like) { return llvm::Constant::getNullValue(like->getType()); }
+
+/// Joins the lanes of the first branch, whether or not it was taken, and begins the second one if
+/// any other lane takes it.
+void take_else(FunctionBuilder& fb, OpenIf& branch) {
+  for (Value*& yield : branch.then_yields) {
+    llvm::PHINode* merged = phi(fb, yield->getType(), 2);
+    merged->addIncoming(yield, branch.then_end);
+    merged->addIncoming(nothing(yield), branch.before);
+    yield = merged;
+  }
+  llvm::BasicBlock* body = fb.block("others");
+  branch.then_end = fb.build.GetInsertBlock();
+  fb.build.CreateCondBr(begin_lanes(fb, fb.build.CreateNot(branch.lanes), branch.mask), body,
+                        branch.after);
+  fb.build.SetInsertPoint(body);
+}
+
 /// Opens the loop over blocks around the loop over trips.
 void begin_block(FunctionBuilder& fb, OpenLoop& loop, llvm::BasicBlock* enter) {
   loop.block = fb.block("block");
@@ -175,11 +202,19 @@ void end_for(FunctionBuilder& fb, const Inst& inst) {
 
 void begin_if(FunctionBuilder& fb, const Inst& inst) {
   OpenIf branch;
+  const Reg condition = fb.program.operands(inst)[0];
   llvm::BasicBlock* then = fb.block("then");
+  branch.before = fb.build.GetInsertBlock();
   branch.after = fb.block("joined");
   const bool has_else = fb.program.code[static_cast<std::size_t>(inst.jump)].op == Op::else_;
   branch.otherwise = has_else ? fb.block("else") : branch.after;
-  fb.build.CreateCondBr(fb.operand(inst, 0), then, branch.otherwise);
+  if (fb.varies(condition)) {
+    branch.lanes = fb.reg(condition);
+    branch.mask = fb.mask;
+    fb.build.CreateCondBr(begin_lanes(fb, branch.lanes, branch.mask), then, branch.otherwise);
+  } else {
+    fb.build.CreateCondBr(fb.reg(condition), then, branch.otherwise);
+  }
   fb.build.SetInsertPoint(then);
   fb.ifs.push_back(std::move(branch));
 }
@@ -191,8 +226,9 @@ void begin_else(FunctionBuilder& fb, const Inst& inst) {
     branch.then_yields.push_back(
         shaped(fb, fb.program.operands(inst)[i], fb.program.results(end)[i]));
   branch.then_end = fb.build.GetInsertBlock();
-  fb.build.CreateBr(branch.after);
+  fb.build.CreateBr(branch.lanes ? branch.otherwise : branch.after);
   fb.build.SetInsertPoint(branch.otherwise);
+  if (branch.lanes) take_else(fb, branch);
 }
 
 void end_if(FunctionBuilder& fb, const Inst& inst) {
@@ -206,10 +242,16 @@ void end_if(FunctionBuilder& fb, const Inst& inst) {
   fb.build.SetInsertPoint(branch.after);
   for (std::size_t i = 0; i < inst.operand_count; ++i) {
     llvm::PHINode* merged = phi(fb, yields[i]->getType(), 2);
-    merged->addIncoming(branch.then_yields[i], branch.then_end);
+    merged->addIncoming(branch.lanes ? nothing(yields[i]) : branch.then_yields[i], branch.then_end);
     merged->addIncoming(yields[i], last);
     fb.define(inst, i, merged);
   }
+  if (!branch.lanes) return;
+  for (std::size_t i = 0; i < inst.operand_count; ++i)
+    fb.define(inst, i,
+              fb.build.CreateSelect(branch.lanes, branch.then_yields[i],
+                                    fb.reg(fb.program.results(inst)[i])));
+  fb.mask = branch.mask;
 }
 
 void emit_check(FunctionBuilder& fb, const Inst& inst) {

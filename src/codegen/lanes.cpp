@@ -132,18 +132,21 @@ class Candidate {
   }
   template <class Grow> void spread_branches(const Inst& end, const Grow& grow) const {
     // An if without results may lack an else.
-    const Inst& middle = p_.code[static_cast<std::size_t>(else_of(end))];
+    const Inst& middle = jumping_to(end);
+    const bool taken_by_some = end.operand_count > 0 &&
+                               !uniform(jumping_to(middle), 0, 1);
     for (std::size_t k = 0; k < end.operand_count; ++k)
-      if (of(p_.operands(end)[k]) != Variation::none ||
+      if (taken_by_some || of(p_.operands(end)[k]) != Variation::none ||
           of(p_.operands(middle)[k]) != Variation::none)
         grow(p_.results(end)[k], Variation::any);
   }
-  /// The place of the `else_` of an if that has results, else of any instruction.
-  std::size_t else_of(const Inst& end) const {
-    const auto here = static_cast<std::size_t>(&end - p_.code.data());
-    for (std::size_t k = here; k-- > at_;)
-      if (p_.code[k].op == Op::else_ && static_cast<std::size_t>(p_.code[k].jump) == here) return k;
-    return here;
+  /// The `else_` of an `end_if`, or the `if_` of an `else_` or of an `end_if` without one.
+  const Inst& jumping_to(const Inst& later) const {
+    const auto here = static_cast<std::int32_t>(&later - p_.code.data());
+    auto at = static_cast<std::size_t>(here);
+    do --at;
+    while (p_.code[at].jump != here || p_.code[at].op == Op::for_ || p_.code[at].op == Op::end_for);
+    return p_.code[at];
   }
   Variation loaded(const Inst& i) const {
     const bool varies = private_.contains(i.id) || std::ranges::any_of(p_.operands(i), [&](Reg r) {
@@ -174,7 +177,7 @@ class Candidate {
         const Inst& begin = p_.code[static_cast<std::size_t>(i.jump)];
         return (begin.flags & scalar::conditional) == 0 || uniform(i, 0, 1);
       }
-      case Op::if_: return uniform(i, 0, 1);
+      case Op::if_: return uniform(i, 0, 1) || only_computes(i);
       case Op::load: return at_one_place_or_adjacent(i, i.operand_count, false);
       case Op::store: return at_one_place_or_adjacent(i, i.operand_count - 1U, true);
       case Op::check:
@@ -182,6 +185,17 @@ class Candidate {
       case Op::contract: return false;
       default: return is_plain(i);
     }
+  }
+  /// Whether both branches of an if give values and do nothing else, so that lanes that disagree can
+  /// take both.
+  bool only_computes(const Inst& begin) const {
+    const auto middle = static_cast<std::size_t>(begin.jump);
+    if (p_.code[middle].op != Op::else_) return false;
+    const auto from = static_cast<std::size_t>(&begin - p_.code.data());
+    const auto to = static_cast<std::size_t>(p_.code[middle].jump);
+    return std::ranges::none_of(std::span(p_.code).subspan(from, to - from), [](const Inst& i) {
+      return i.op == Op::store || i.op == Op::for_;  // checks and calls are refused everywhere
+    });
   }
   /// Whether the code generator has the instruction on vectors.
   bool is_plain(const Inst& i) const {

@@ -19,8 +19,9 @@ using scalar::Reg;
 constexpr std::int64_t most_private_bytes = std::int64_t{32} * 1024;
 constexpr std::int64_t fewest_lanes = 4;
 /// The most instructions of a body, for all vectors that are computed at once: more of them would
-/// hide little, and the time to compile them grows faster than they do.
-constexpr std::int64_t most_instructions = 8000;
+/// hide little, and the time to compile them grows faster than they do (Sin: 266 ms with eight
+/// vectors, 76 with two, which take 1.15 of the time).
+constexpr std::int64_t most_instructions = 500;
 /// The fewest instructions of a long chain of arithmetic.
 constexpr std::int64_t fewest_of_long_body = 16;
 
@@ -133,8 +134,7 @@ class Candidate {
   template <class Grow> void spread_branches(const Inst& end, const Grow& grow) const {
     // An if without results may lack an else.
     const Inst& middle = jumping_to(end);
-    const bool taken_by_some = end.operand_count > 0 &&
-                               !uniform(jumping_to(middle), 0, 1);
+    const bool taken_by_some = end.operand_count > 0 && !uniform(jumping_to(middle), 0, 1);
     for (std::size_t k = 0; k < end.operand_count; ++k)
       if (taken_by_some || of(p_.operands(end)[k]) != Variation::none ||
           of(p_.operands(middle)[k]) != Variation::none)
@@ -186,8 +186,8 @@ class Candidate {
       default: return is_plain(i);
     }
   }
-  /// Whether both branches of an if give values and do nothing else, so that lanes that disagree can
-  /// take both.
+  /// Whether both branches of an if give values and do nothing else, so that lanes that disagree
+  /// can take both.
   bool only_computes(const Inst& begin) const {
     const auto middle = static_cast<std::size_t>(begin.jump);
     if (p_.code[middle].op != Op::else_) return false;

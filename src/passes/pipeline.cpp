@@ -4,6 +4,7 @@
 #include "ir/text.h"
 #include "passes/batch_after_loop.h"
 #include "passes/batch_before_loop.h"
+#include "passes/common_subexpressions.h"
 #include "passes/compare_integers.h"
 #include "passes/count_trips.h"
 #include "passes/expand_composites.h"
@@ -91,6 +92,9 @@ const Pass orient_products_pass{
 const Pass hoist_invariants_pass{
     "hoist_invariants", "what a loop computes from what it does not change is computed before it",
     [](ir::Graph& g, const PassOptions& o) { return hoist_invariants(g, o.remarks); }};
+const Pass common_subexpressions_pass{
+    "common_subexpressions", "what was computed before is not computed again",
+    [](ir::Graph& g, const PassOptions& o) { return common_subexpressions(g, o.remarks); }};
 const Pass batch_before_loop_pass{
     "batch_before_loop", "products of what a loop scans are computed for all trips before it",
     [](ir::Graph& g, const PassOptions& o) { return batch_before_loop(g, o.remarks); }};
@@ -111,11 +115,11 @@ const Pass canonical[] = {expand_composites_pass, key_random_ops_pass,  forward_
                           fold_constants_pass,    simplify_states_pass, compare_integers_pass,
                           count_trips_pass,       simplify_scans_pass,  remove_dead_pass};
 const Pass optimizations[] = {
-    narrow_elements_pass,      narrow_branches_pass,   lists_to_tensors_pass,
-    grow_lists_pass,           unswitch_loops_pass,    remove_dead_states_pass,
-    predictive_commoning_pass, fuse_multiply_add_pass, orient_products_pass,
-    hoist_invariants_pass,     batch_before_loop_pass, batch_after_loop_pass,
-    outer_products_pass,       remove_dead_pass};
+    narrow_elements_pass,      narrow_branches_pass,       lists_to_tensors_pass,
+    grow_lists_pass,           unswitch_loops_pass,        remove_dead_states_pass,
+    predictive_commoning_pass, fuse_multiply_add_pass,     orient_products_pass,
+    hoist_invariants_pass,     common_subexpressions_pass, batch_before_loop_pass,
+    batch_after_loop_pass,     outer_products_pass,        remove_dead_pass};
 const Pass for_storage[] = {pair_optionals_pass,  pack_lists_pass,         narrow_elements_pass,
                             narrow_branches_pass, remove_dead_states_pass, hoist_invariants_pass,
                             remove_dead_pass};

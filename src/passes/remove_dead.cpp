@@ -1,5 +1,7 @@
 #include "passes/remove_dead.h"
 
+#include "passes/replace_value.h"
+
 #include <algorithm>
 
 namespace rondel::passes {
@@ -23,19 +25,6 @@ std::vector<ValueId> reads(const Graph& g, const ir::Node& n) {
     all.insert(all.end(), captured.begin(), captured.end());
   }
   return all;
-}
-
-/// When an identity's input becomes a result, it takes over the result's name.
-void keep_result_name(Graph& g, const ir::Node& identity) {
-  const ValueId from = identity.inputs[0], to = identity.outputs[0];
-  const bool made_here = g.value(from).producer != NodeId::none &&
-                         g.value(from).region == identity.region;
-  const auto is_result = [&](ValueId v) {
-    return std::ranges::any_of(g.value(v).uses, [&](const ir::Use& use) {
-      return use.node == NodeId::none && use.region == identity.region;
-    });
-  };
-  if (made_here && is_result(to) && !is_result(from)) g.value(from).name = g.value(to).name;
 }
 
 }  // namespace
@@ -64,8 +53,7 @@ bool forward_identities(Graph& g) {
     for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) {
       const ir::Node& node = g.node(n);
       if (node.op->name != "identity" || node.outputs[0] == ValueId::none) continue;
-      keep_result_name(g, node);
-      g.replace_uses(node.outputs[0], node.inputs[0]);
+      replace_value(g, node.outputs[0], node.inputs[0]);
       g.erase_node(n);
       changed = true;
     }

@@ -15,8 +15,6 @@ namespace nb = nanobind;
 namespace rondel::python {
 namespace {
 
-using Feeds = std::map<std::string, Value>;
-
 /// (fields of rondel.CompileReport, warnings). `progress`: called with a text and two numbers, or
 /// None; if it raises, the compilation ends with that exception.
 nb::tuple compiled(const auto& model, const std::filesystem::path& library, CompileOptions o,
@@ -84,14 +82,8 @@ void bind_ahead(nb::module_& m) {
       .def("outputs", &CompiledModel::outputs)
       .def("info", &CompiledModel::info)
       .def("how_it_ran", &CompiledModel::how_it_ran, nb::arg("tiers") = false)
-      .def(
-          "run",
-          [](const CompiledModel& model, const std::vector<std::string>& outputs,
-             const Feeds& feeds, PyRunOptions* options) {
-            return unpacked_results(
-                options, [&](const RunOptions& o) { return model.run(outputs, feeds, o); });
-          },
-          nb::arg("outputs"), nb::arg("feeds"), nb::arg("options").none());
+      .def("run", &run_fed<CompiledModel>, nb::arg("outputs"), nb::arg("feeds"), nb::arg("convert"),
+           nb::arg("options").none());
 }
 
 }  // namespace rondel::python

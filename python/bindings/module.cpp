@@ -27,12 +27,6 @@ namespace {
 
 using Feeds = std::map<std::string, Value>;
 
-nb::list run(const Session& s, const std::vector<std::string>& outputs, const nb::dict& given,
-             const nb::callable& convert, PyRunOptions* options) {
-  const Feeds feeds = python::values_of(given, convert);
-  return unpacked_results(options, [&](const RunOptions& o) { return s.run(outputs, feeds, o); });
-}
-
 nb::list step(Stepper& s, const std::vector<std::string>& outputs, const Feeds& feeds,
               PyRunOptions* options) {
   return unpacked_results(options, [&](const RunOptions& o) { return s.step(outputs, feeds, o); });
@@ -246,8 +240,8 @@ NB_MODULE(_rondel, m) {
       .def("info", &Session::info)
       .def("ir_text", &Session::ir_text)
       .def("how_it_ran", &Session::how_it_ran, nb::arg("tiers") = false)
-      .def("run", &run, nb::arg("outputs"), nb::arg("feeds"), nb::arg("convert"),
-           nb::arg("options").none());
+      .def("run", &python::run_fed<Session>, nb::arg("outputs"), nb::arg("feeds"),
+           nb::arg("convert"), nb::arg("options").none());
 
   nb::class_<Stepper>(m, "Stepper")
       .def(nb::init<const Session&, const std::map<std::string, std::string>&, const Feeds&>(),

@@ -63,4 +63,14 @@ nanobind::list unpacked_results(PyRunOptions* options, const auto& run) {
   return unpacked;
 }
 
+/// Runs a session or a model that was compiled ahead of time. `convert`: see `values_of`.
+template <class Model>
+nanobind::list run_fed(const Model& model, const std::vector<std::string>& outputs,
+                       const nanobind::dict& given, const nanobind::callable& convert,
+                       PyRunOptions* options) {
+  const std::map<std::string, Value> feeds = values_of(given, convert);
+  return unpacked_results(options,
+                          [&](const RunOptions& o) { return model.run(outputs, feeds, o); });
+}
+
 }  // namespace rondel::python

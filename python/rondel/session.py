@@ -177,7 +177,7 @@ class InferenceSession(ExplainsMissingNames):
         UnsupportedError for an output that NumPy cannot hold.
         """
         try:
-            return self._finished(*self._accepted(output_names, input_feed, run_options))
+            return self._finished(*self._prepared(output_names, input_feed, run_options))
         except Error as error:
             name_run_error(error)
             raise
@@ -214,7 +214,7 @@ class InferenceSession(ExplainsMissingNames):
         if not callable(callback):
             raise CallerError(f"callback is a {kind_of(callback)}; expected a function of the outputs, the user data and an error text")
         try:
-            prepared = self._prepared(output_names, input_feed, run_options)
+            prepared = self._prepared(output_names, input_feed, run_options, later=True)
         except Error as error:
             name_run_error(error)
             raise
@@ -246,18 +246,14 @@ class InferenceSession(ExplainsMissingNames):
         """OrtValue.ortvalue_from_shape_and_type: there is one memory for all sessions."""
         return OrtValue.ortvalue_from_shape_and_type(shape, element_type, device_type, device_id, vendor_id)
 
-    def _prepared(self, output_names, input_feed, run_options):
-        """The requested names, the values of the feeds and the options, all checked."""
-        wanted, feeds, options = self._accepted(output_names, input_feed, run_options)
-        return wanted, self._values(feeds), options
-
-    def _accepted(self, output_names, input_feed, run_options):
-        """As `_prepared`, with the feeds as they are given."""
+    def _prepared(self, output_names, input_feed, run_options, later=False):
+        """What a run needs, checked. later: the run comes when this call has returned; arrays that are fed are read now."""
         wanted = requested_names(output_names)
         options = checked_run_options(run_options)
         if isinstance(input_feed, Mapping) and not self._required <= input_feed.keys():
             raise CallerError(self._what_is_missing(input_feed))
-        return wanted, input_feed, options
+        read_by_run = self._takes_arrays and type(input_feed) is dict and not later
+        return wanted, input_feed if read_by_run else self._values(input_feed), options
 
     def _finished(self, wanted, feeds, options):
         if self._profile is None and not logs.logs(logs.VERBOSE, options):
@@ -270,8 +266,7 @@ class InferenceSession(ExplainsMissingNames):
         return found
 
     def _results(self, wanted, feeds, options):
-        if type(feeds) is not dict or not self._takes_arrays:
-            feeds = self._values(feeds)
+        """The outputs of a run. feeds: a dict of arrays, or values."""
         results = self._session.run(wanted, feeds, self._value, options)
         if not self._map_keys and all(type(r) is np.ndarray for r in results):
             return results

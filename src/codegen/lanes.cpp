@@ -19,8 +19,9 @@ using scalar::Reg;
 constexpr std::int64_t most_private_bytes = std::int64_t{32} * 1024;
 constexpr std::int64_t fewest_lanes = 4;
 /// The most instructions of a body, for all vectors that are computed at once: more of them hide
-/// little or do not fit into registers (three Tanh: 1630 ns with 8000, 980 with 1000, 3380 with 500),
-/// and the time to compile them grows faster than they do (Sin: 266 ms with 8000, 138 with 1000).
+/// little or do not fit into registers (three Tanh: 1630 ns with 8000, 980 with 1000, 3380 with
+/// 500), and the time to compile them grows faster than they do (Sin: 266 ms with 8000, 138 with
+/// 1000).
 constexpr std::int64_t most_instructions = 1000;
 /// The fewest instructions of a long chain of arithmetic.
 constexpr std::int64_t fewest_of_long_body = 16;

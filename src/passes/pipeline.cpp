@@ -25,6 +25,7 @@
 #include "passes/remove_dead_states.h"
 #include "passes/simplify_scans.h"
 #include "passes/simplify_states.h"
+#include "passes/unroll_loops.h"
 #include "passes/unswitch_loops.h"
 
 #include <array>
@@ -77,6 +78,9 @@ const Pass grow_lists_pass{"grow_lists",
 const Pass unswitch_loops_pass{
     "unswitch_loops", "what a loop decides in each trip alike is decided before it",
     [](ir::Graph& g, const PassOptions& o) { return unswitch_loops(g, o.remarks); }};
+const Pass unroll_loops_pass{
+    "unroll_loops", "loops in loops that make few trips become the nodes of the trips",
+    [](ir::Graph& g, const PassOptions& o) { return unroll_loops(g, o.remarks); }};
 const Pass remove_dead_states_pass{
     "remove_dead_states", "states that only make their own next values are left out",
     [](ir::Graph& g, const PassOptions& o) { return remove_dead_states(g, o.remarks); }};

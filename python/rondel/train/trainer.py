@@ -248,7 +248,7 @@ class Trainer:
         feeds = {model.rate: np.float64(self.learning_rate), **dict(zip(model.gradients, given))}
         values = session._values(feeds)
         values.update({made: self._stepper.value(name) for made, name in model.own.items()})
-        made = self._session_run(session, list(model.carried.values()), values)
+        made = session._results(list(model.carried.values()), values, None)
         new = {**dict(zip((model.own[name] for name in model.carried), made)), **dict(zip(self._running, running))}
         for name, value in {name: self._value(name, x) for name, x in new.items()}.items():
             self._stepper.set(name, value)
@@ -354,12 +354,7 @@ class Trainer:
     def _run(self, session, outputs, feeds, options=None):
         values = session._values(feeds)
         values.update({name: self._stepper.value(name) for name in [*self._trained, *self._running]})
-        return self._session_run(session, outputs, values, options)
-
-    @staticmethod
-    def _session_run(session, outputs, values, options=None):
-        found = session._session.run(outputs, values, options)
-        return [arrays.from_value(x, f"output '{name}'") for x, name in zip(found, outputs)]
+        return session._results(outputs, values, options)
 
     # ---- files
 

@@ -119,11 +119,12 @@ const Pass canonical[] = {expand_composites_pass, key_random_ops_pass,  forward_
                           fold_constants_pass,    simplify_states_pass, compare_integers_pass,
                           count_trips_pass,       simplify_scans_pass,  remove_dead_pass};
 const Pass optimizations[] = {
-    narrow_elements_pass,      narrow_branches_pass,       lists_to_tensors_pass,
-    grow_lists_pass,           unswitch_loops_pass,        remove_dead_states_pass,
-    predictive_commoning_pass, fuse_multiply_add_pass,     orient_products_pass,
-    hoist_invariants_pass,     common_subexpressions_pass, batch_before_loop_pass,
-    batch_after_loop_pass,     outer_products_pass,        remove_dead_pass};
+    narrow_elements_pass,    narrow_branches_pass,      lists_to_tensors_pass,
+    grow_lists_pass,         unswitch_loops_pass,       unroll_loops_pass,
+    remove_dead_states_pass, predictive_commoning_pass, fuse_multiply_add_pass,
+    orient_products_pass,    hoist_invariants_pass,     common_subexpressions_pass,
+    batch_before_loop_pass,  batch_after_loop_pass,     outer_products_pass,
+    remove_dead_pass};
 const Pass for_storage[] = {pair_optionals_pass,  pack_lists_pass,         narrow_elements_pass,
                             narrow_branches_pass, remove_dead_states_pass, hoist_invariants_pass,
                             remove_dead_pass};

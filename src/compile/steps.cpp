@@ -206,9 +206,10 @@ struct KernelNode {
       declared.push_back(g.value(group.inputs[p]).type);
       const auto at = std::find(source.inputs.begin(), source.inputs.end(), group.inputs[p]);
       position.push_back(static_cast<std::size_t>(at - source.inputs.begin()));
-      for (const std::size_t k : source.op->value_inputs)
-        if (k < source.inputs.size() && source.inputs[k] == group.inputs[p])
-          value_inputs.push_back(p);
+      if (std::ranges::any_of(source.op->value_inputs, [&](std::size_t k) {
+            return k < source.inputs.size() && source.inputs[k] == group.inputs[p];
+          }))
+        value_inputs.push_back(p);
     }
     for (const std::size_t p : value_inputs)
       if (lowering::is_short_list(g.value(group.inputs[p]).type, longest_list))

@@ -14,6 +14,10 @@
 namespace rondel::lowering {
 namespace {
 
+void add_once(std::vector<std::size_t>& list, std::size_t number) {
+  if (std::ranges::count(list, number) == 0) list.push_back(number);
+}
+
 using ir::Graph;
 using ir::NodeId;
 using ir::ValueId;
@@ -271,8 +275,8 @@ class Grouper {
         const auto found = std::find(group.inputs.begin(), group.inputs.end(), node.inputs[k]);
         if (found == group.inputs.end()) continue;
         const auto at = static_cast<std::size_t>(found - group.inputs.begin());
-        group.value_inputs.push_back(at);
-        if (std::ranges::count(node.op->program_values, k) > 0) group.program_values.push_back(at);
+        add_once(group.value_inputs, at);
+        if (std::ranges::count(node.op->program_values, k) > 0) add_once(group.program_values, at);
       }
     }
     const std::set<ValueId> outside = read_outside(group);

@@ -45,9 +45,9 @@ bool StorageRoom::covers(const Integer& room, const Integer& needed, int steps) 
   if (ir::never_positive(needed - room, one_trip)) return true;
   if (!needed.symbolic() || steps == 0) return false;
   const bool covers_next = std::ranges::any_of(next_bounds_, [&](const auto& next) {
-    return next.first == needed && std::ranges::all_of(next.second, [&](const Integer& most) {
-             return covers(room, most, steps - 1);
-           });
+    return (next.first - needed).at_least(0) &&
+           std::ranges::all_of(next.second,
+                               [&](const Integer& most) { return covers(room, most, steps - 1); });
   });
   if (covers_next) return true;
   // Bounds of several names may cancel each other only if they are put in together.
@@ -181,7 +181,10 @@ void StorageRoom::visit(ir::NodeId n) {
   const Integer index = t_.environment().integer(t_.graph().region(parts.body).params[0]);
   if (index.symbolic()) {
     std::vector<ir::Integers>& bounds = bounds_[index.symbol];
-    for (const Integer& most : most_trips(node, parts)) bounds.push_back({most});
+    for (const Integer& most : most_trips(node, parts)) {
+      bounds.push_back({most - 1});
+      bounds.push_back({most});  // looser, but other bounds may be made of it
+    }
   }
   visit_states(n, parts);
   for (std::size_t k = 0; k < parts.stacks && n != t_.top(); ++k) {

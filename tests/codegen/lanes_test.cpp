@@ -131,7 +131,8 @@ TEST(Lanes, LongArithmeticWithoutLoops) {
   EXPECT_EQ(lane_loops(*mapped(DType::f32, [](Ex x) { return x * x; })), 0U);
   EXPECT_EQ(lane_loops(*mapped(DType::f16, scalar::exp)), 0U);
   for (const DType t : {DType::f32, DType::f64})
-    for (const auto f : {scalar::exp, scalar::sigmoid, scalar::tanh, scalar::erf, scalar::log})
+    for (const auto f : {scalar::exp, scalar::sigmoid, scalar::tanh, scalar::erf, scalar::log,
+                         scalar::sin, scalar::tan})
       for (const std::int64_t n : {0, 1, 7, 16, 33, 600})
         agree(mapped(t, f), {edge_values(t, n, 5), Tensor::zeros(t, {n})});
 }
@@ -154,6 +155,32 @@ TEST(Lanes, ALoopWithSequentialOnesComesBeforeLongArithmeticInIt) {
 }
 
 TEST(Lanes, NotWhereElementsLieApart) { EXPECT_EQ(lane_loops(*sum_of_rows(-1, -1, false)), 0U); }
+
+TEST(Lanes, TakeBothBranchesOfAnIfThatOnlyComputes) {
+  for (const bool stores : {false, true}) {
+    Builder b("branches");
+    const auto x = buffer(b, "x", DType::f32, Access::in, {-1});
+    const auto y = buffer(b, "y", DType::f32, Access::inout, {-1});
+    const Ex n = b.param();
+    b.for_each(b.index(0), b.extent(y, 0), [&](Ex i) {
+      const Ex all = b.for_(b.index(0), n, {b.load(x, {i})}, [&](Ex, Carried s) {
+        return b.if_(
+            s[0] < 0.0,
+            [&] {
+              if (stores) b.store(y, {i}, s[0]);
+              return Values{s[0] + b.load(x, {i}) * b.load(x, {i})};
+            },
+            [&] { return Values{s[0] - 1.5}; });
+      })[0];
+      b.store(y, {i}, all);
+    });
+    const auto program = b.finish();
+    EXPECT_EQ(lane_loops(*program), stores ? 0U : 1U);
+    for (const std::int64_t columns : {1, 8, 33, 64, 70})
+      agree(program, {edge_values(DType::f32, columns, 7), Tensor::zeros(DType::f32, {columns})},
+            {5});
+  }
+}
 
 TEST(Lanes, NotWhereLanesWouldBranchApart) {
   Builder b("branch");
@@ -198,7 +225,7 @@ TEST(Lanes, AreStoppedInTheirLoops) {
 }
 
 /// Random bodies: rows, columns and single elements of every dtype, carried values, ifs that all
-/// lanes take alike, reductions with arrays of their own.
+/// lanes take alike or not, reductions with arrays of their own.
 class RandomLanes {
  public:
   explicit RandomLanes(std::uint32_t seed) : rng_(seed), b_("lanes " + std::to_string(seed)) {}
@@ -274,11 +301,7 @@ class RandomLanes {
           for (const Ex& x : now) next.push_back(value(x.type()));
           const Arrays& to = arrays_[inputs];
           if (rng_() % 2 == 0) b_.store(to.matrix, {row, i}, value(to.dtype));
-          if (rng_() % 2 == 0) {
-            const DType t = now[0].type();
-            next[0] = b_.if_(
-                row < n_, [&] { return Values{value(t)}; }, [&] { return Values{now[0]}; })[0];
-          }
+          if (rng_() % 2 == 0) { next[0] = either(now[0], from, {row, i}, 2); }
           pool_ = outside;
           return next;
         });
@@ -286,6 +309,22 @@ class RandomLanes {
     if (rng_() % 3 == 0) pool_ = {reduced(i, from), i};
     for (std::size_t k = inputs; k < arrays_.size(); ++k)
       b_.store(arrays_[k].column, {i}, value(arrays_[k].dtype));
+  }
+
+  /// An if, within which may be others, on what all lanes agree about or not; branches may load.
+  Ex either(Ex now, const Arrays& from, const Indices& at, int levels) {
+    const DType t = now.type();
+    const Ex taken = rng_() % 2 == 0 ? at[0] < n_ : value(DType::f32) < value(DType::f32);
+    const std::vector<Ex> outside = pool_;
+    const auto branch = [&] {
+      pool_ = outside;
+      if (rng_() % 2 == 0) pool_.push_back(b_.load(from.matrix, at));
+      const bool more = levels > 0 && rng_() % 2 == 0;
+      return Values{more ? either(now, from, at, levels - 1) : rng_() % 3 > 0 ? value(t) : now};
+    };
+    const Ex result = b_.if_(taken, branch, branch)[0];
+    pool_ = outside;
+    return result;
   }
 
   Ex reduced(Ex i, const Arrays& from) {

@@ -74,6 +74,12 @@ TEST(ExtentsFromData, SoAreStarts) {
   EXPECT_EQ(run(g, 4).how, "natively, as a whole");
 }
 
+TEST(ExtentsFromData, OneValueMayBeBothBounds) {
+  const ir::Graph g = loop_of("%p = slice(%x, %end, %end, %zero) %y = reduce_sum(%p) keepdims=0");
+  for (const Execution how : {Execution::interpreter, Execution::quick})
+    EXPECT_THAT(run(g, 4, how).elements, ElementsAre(0, 0, 0, 0, 0));
+}
+
 TEST(ExtentsFromData, PartsWithTheSameBoundsHaveTheSameExtent) {
   const ir::Graph g = loop_of(R"g(%p = slice(%x, %zero, %end, %zero)
       %n = neg(%x) %q = slice(%n, %zero, %end, %zero)

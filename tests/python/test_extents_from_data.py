@@ -4,7 +4,7 @@ import machine
 import numpy as np
 import pytest
 import rondel
-from models import in_all_ways, model
+from models import f32, in_all_ways, model, same
 
 
 def one_loop(body):
@@ -109,3 +109,30 @@ def test_rules_that_data_decide(name, monkeypatch):
         assert len(told) == 1, told
     assert 0 < failed < 7 * 2 * len(sessions)
     assert set(sessions["2", "0"].how_it_ran().values()) == {"natively, as a whole"}
+
+
+def test_a_node_may_read_one_list_of_integers_twice(monkeypatch):
+    """The start and the end of a slice are one value: its elements are noted once."""
+    text = """(float[?] x, int64 n) => (float[?,?] out) <int64[1] zero = {0}, int64[1] last = {-1}> {
+      out = Loop (n, "") <body = b (int64 i, bool c) => (bool go, float[?] y) {
+        go = Identity (c)  at = Unsqueeze (i, zero)  y = Slice (x, at, at, last) }>
+    }"""
+    for run in in_all_ways(model("g " + text), monkeypatch).values():
+        for n in (1, 3):
+            same(run.run(None, {"x": f32(1, 2), "n": np.array(n)})[0], np.zeros((n, 0), np.float32))
+
+
+def test_part_of_a_next_state_fits_where_the_state_fits(monkeypatch):
+    """Every second element of what a state grows to, while a condition from data goes on."""
+    text = """g (float[?] x, bool yes) => (float[?] y) <int64[1] one = {1}, int64[1] most = {2147483648}, int64[1] zero = {0}, int64[1] end = {-1},
+       int64[1] least = {-9223372036854775807}, int64[1] back = {-2}, float[2] two = {1, -4}, float bound = {1}> {
+      y = Loop ("", yes, x) <body = b (int64 i, bool c, float[?] v) => (bool go, float[?] w) {
+        u = Slice (v, one, most, zero)  w = Concat <axis = 0> (u, two)
+        t = Slice (w, end, least, end, back)  s = ReduceSum <keepdims = 0> (t)  go = Greater (s, bound) }>
+    }"""
+    for run in in_all_ways(model(text), monkeypatch).values():
+        for x in (f32(), f32(8, 9, -20, 11, 12), f32(1)):
+            want = np.append(x[1:], f32(1, -4))
+            while want[::-2].sum() > 1:
+                want = np.append(want[1:], f32(1, -4))
+            same(run.run(None, {"x": x, "yes": np.array(True)})[0], want)

@@ -139,3 +139,31 @@ def test_random_loops(kind, monkeypatch):
                 for x, y in zip(got, want, strict=True):
                     assert x.shape == y.shape, way
                     np.testing.assert_array_equal(x, y, err_msg=str(way))
+
+
+@pytest.mark.parametrize("dtype", ["float", "double"])
+@pytest.mark.parametrize("extent", [7, 16, 64, 75, 300])
+def test_lanes_that_take_unlike_branches(dtype, extent, monkeypatch):
+    """Sin, Cos and Tan reduce large numbers in another way than small ones: in a vector some lanes do the one, some the other. Bits are the
+    interpreter's, for vectors of one kind, of both, and for the last, shorter vector."""
+    text = f"""g ({dtype}[{extent}] x, int64 n) => ({dtype}[{extent}] y, {dtype}[?,{extent}] rows) {{
+      y, rows = Loop (n, "", x) <body = b (int64 i, bool c, {dtype}[{extent}] v) => (bool go, {dtype}[{extent}] w, {dtype}[{extent}] r) {{
+        go = Identity (c)  s = Sin (v)  k = Cos (v)  t = Tan (v)  a = Add (s, k)  r = Mul (a, t)  w = Mul (v, x) }}>
+    }}"""
+    made = in_all_ways(model(text), monkeypatch)
+    rng = np.random.default_rng(extent)
+    signs = rng.choice([-1, 1], extent)
+    small, mixed = signs * rng.uniform(0, 3, extent), signs * 10.0 ** rng.uniform(-3, 12, extent)
+    mixed[:: max(extent // 6, 1)] = [np.inf, -np.inf, np.nan, 0, -0.0, 1e30, 3, 1e5][: len(mixed[:: max(extent // 6, 1)])]
+    one = np.where(np.arange(extent) == extent - 1, 1e9, small)
+    for x in (small, mixed, one, 1e9 * (1 + small)):
+        x = x.astype(np.float32 if dtype == "float" else np.float64)
+        feeds = {"x": x, "n": np.array(3)}
+        told = {tuple(np.where(np.isnan(y), np.nan, y).tobytes() for y in run.run(None, feeds)) for run in made.values()}
+        assert len(told) == 1
+        rows = next(iter(made.values())).run(None, feeds)[1]
+        finite = np.abs(x) < 1e4
+        with np.errstate(all="ignore"):
+            exact = x.astype(np.float64)
+            want = (np.sin(exact) + np.cos(exact)) * np.tan(exact)
+        np.testing.assert_allclose(rows[0][finite], want[finite], rtol=1e-5, atol=1e-6)

@@ -28,6 +28,8 @@ Ex sigmoid(Ex);  ///< 1 / (1 + exp(-x)), without overflow
 /// x to the power y, with the special cases of C's pow: exp(y log x) with an extended-precision
 /// logarithm.
 Ex pow(Ex x, Ex y);
+/// C's fmod, exactly: a - b trunc(a / b), with the sign of a; NaN for infinite a, and for b = 0.
+Ex fmod(Ex a, Ex b);
 /// Integer power by squaring; a negative exponent gives 0 unless |x| = 1.
 Ex integer_pow(Ex x, Ex y);
 

@@ -65,12 +65,17 @@ Ex exp_for_f32(Ex x) {
 
 namespace {
 
-// Beyond these exp overflows, or rounds to 0.
-Ex exp_range(Ex x) { return is_f32(x) ? clamp(x, -104, 89) : clamp(x, -746, 710); }
+// Beyond these exp rounds to 0, or overflows.
+double lowest(Ex x) { return is_f32(x) ? -104 : -746; }
+double highest(Ex x) { return is_f32(x) ? 89 : 710; }
+
+// `scale`, of 0 where exp(x) rounds to 0: processors take a hundred cycles to round a number to 0,
+// and masks of attention are made of such numbers.
+Ex scale_or_zero(Ex m, Ex n, Ex x) { return scale(select(x < lowest(x), literal(m, 0.0), m), n); }
 
 Ex exp_any(Ex x) {
-  const Exponential e = exponential(exp_range(x));
-  return scale(e.hi, e.n);
+  const Exponential e = exponential(clamp(x, lowest(x), highest(x)));
+  return scale_or_zero(e.hi, e.n, x);
 }
 
 // 2^n (expm1(r) + 1) - 1, with half of 2^n so that n = 128 or 1024 does not overflow early.
@@ -92,7 +97,7 @@ Ex sigmoid_any(Ex x) {
   constexpr double negligible = -60;  // 1 + 2^negligible is 1
   const Format& f = format(x);
   const Ex low = x < -0.5, one = literal(x, 1.0);
-  const ReducedArgument reduced = reduce_by_ln2(raise(select(low, x, -x), is_f32(x) ? -104 : -746));
+  const ReducedArgument reduced = reduce_by_ln2(raise(select(low, x, -x), lowest(x)));
   const Ex r = reduced.r;
   const Ex w = fma(r * r, estrin(r, exp_polynomial(x)), reduced.lo),
            t = reduced.hi + w;  // m = 1 + hi + w = 1 + t
@@ -103,7 +108,7 @@ Ex sigmoid_any(Ex x) {
   const Ex first = select(low, difference + reduced.hi, difference);
   const Ex second = fma(-q, power * t, fma(-q, power, first));
   const Ex rest = select(low, second + w, second);
-  return scale(fma(rest, inverse, q), select(low, reduced.n, literal(x, 0.0)));
+  return scale_or_zero(fma(rest, inverse, q), select(low, reduced.n, literal(x, 0.0)), x);
 }
 
 }  // namespace

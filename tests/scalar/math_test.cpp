@@ -176,7 +176,8 @@ void check_pow(const std::vector<T>& x, const std::vector<T>& y, const BinaryFor
   }
 }
 
-template <class T> void check_pow_specials(const BinaryFormat& format, double limit) {
+/// Each pair of zeros, small and large numbers of both signs, infinities and NaN.
+template <class T> std::pair<std::vector<T>, std::vector<T>> pairs_of_specials() {
   using Limits = std::numeric_limits<T>;
   const T odd_limit = std::ldexp(T{1}, Limits::digits);
   std::vector<T> values{0,
@@ -200,6 +201,10 @@ template <class T> void check_pow_specials(const BinaryFormat& format, double li
   std::vector<T> x, y;
   for (const T a : values)
     for (const T b : values) x.push_back(a), y.push_back(b);
+  return {std::move(x), std::move(y)};
+}
+template <class T> void check_pow_specials(const BinaryFormat& format, double limit) {
+  const auto [x, y] = pairs_of_specials<T>();
   check_pow(x, y, format, limit);
 }
 TEST(Pow, f32_has_the_special_values_of_c) { check_pow_specials<float>(binary32, 0.51); }
@@ -221,6 +226,45 @@ void check_pow_samples(double log_range, const BinaryFormat& format, double limi
 }
 TEST(Pow, f32_is_within_its_stated_error) { check_pow_samples<float>(87, binary32, 0.51); }
 TEST(Pow, f64_is_within_its_stated_error) { check_pow_samples<double>(740, binary64, 1); }
+
+template <class T> void check_fmod(const std::vector<T>& a, const std::vector<T>& b) {
+  const Tensor out = apply({vector_of(a), vector_of(b)}, vector_of(a).dtype(),
+                           [](const auto& v) { return fmod(v[0], v[1]); });
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const T exact = std::fmod(a[i], b[i]), got = out.data_as<T>()[i];
+    const bool same = std::isnan(exact) ? std::isnan(got)
+                                        : got == exact && std::signbit(got) == std::signbit(exact);
+    ASSERT_TRUE(same) << "fmod(" << a[i] << ", " << b[i] << ") gave " << got << ", not " << exact;
+  }
+}
+
+// All bits at random; quotients around 1, around a whole number, and around the largest that the
+// short way takes.
+template <class T, class Bits> void check_fmod_samples(int most) {
+  std::mt19937_64 random(13);
+  std::vector<T> a, b;
+  for (int i = 0; i < 60000; ++i) {
+    const auto any = [&] { return std::bit_cast<T>(static_cast<Bits>(random())); };
+    const T y = any();
+    const T quotient = std::ldexp(
+        static_cast<T>(random() % 4096),
+        static_cast<int>(random() % static_cast<std::uint64_t>(most)) - 12);
+    const T close = std::nextafter(y * std::trunc(quotient), i % 2 == 0 ? T{0} : y);
+    b.push_back(y);
+    a.push_back(i % 3 == 0 ? any() : i % 3 == 1 ? y * quotient : close);
+  }
+  check_fmod(a, b);
+}
+TEST(Fmod, f32_has_the_special_values_of_c) {
+  const auto [a, b] = pairs_of_specials<float>();
+  check_fmod(a, b);
+}
+TEST(Fmod, f64_has_the_special_values_of_c) {
+  const auto [a, b] = pairs_of_specials<double>();
+  check_fmod(a, b);
+}
+TEST(Fmod, f32_is_exact) { check_fmod_samples<float, std::uint32_t>(26); }
+TEST(Fmod, f64_is_exact) { check_fmod_samples<double, std::uint64_t>(56); }
 
 template <class T> T power(T x, std::int64_t n) {
   if (n < 0)

@@ -1,6 +1,7 @@
 #include "ops/gradients.h"
 #include "ops/type_rules.h"
 #include "ops/wide.h"
+#include "scalar/math.h"
 
 namespace rondel::ops {
 namespace {
@@ -8,7 +9,7 @@ namespace {
 Ex remainder(Emitter& e, std::span<const Ex> x) {
   const Ex a = widened(x[0]), b = widened(x[1]);
   if (is_integer(b.type())) b.builder().check(b != 0, "integer remainder of division by zero");
-  Ex r = a % b;
+  Ex r = is_float(b.type()) ? scalar::fmod(a, b) : a % b;
   if (!e.attributes().flag("fmod") && !is_unsigned_integer(b.type())) {
     const Ex zero = scalar::literal(b, 0);
     r = select(r == zero, r, select((r < zero) == (b < zero), r, r + b));

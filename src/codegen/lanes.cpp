@@ -203,7 +203,8 @@ class Candidate {
     for (const Reg r : p_.results(i)) {
       if (of(r) == Variation::none) continue;
       const DType t = p_.reg_types[index(r)];
-      if (t == DType::string || is_complex(t) || i.op == Op::rem) return false;
+      if (t == DType::string || is_complex(t)) return false;
+      if (i.op == Op::rem && !is_float(i.type)) return false;
       if (i.op == Op::bitcast && (i.from == DType::boolean || t == DType::boolean)) return false;
       if ((i.op == Op::eq || i.op == Op::ne) && is_complex(i.type)) return false;
     }

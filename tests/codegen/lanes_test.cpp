@@ -125,6 +125,8 @@ std::shared_ptr<const scalar::Program> mapped(DType t, Ex (*f)(Ex)) {
   return b.finish();
 }
 
+Ex remainder_of_product(Ex x) { return scalar::fmod(x * 1e6, x + 3.0); }
+
 TEST(Lanes, LongArithmeticWithoutLoops) {
   EXPECT_EQ(lane_loops(*mapped(DType::f32, scalar::exp)), 1U);
   EXPECT_EQ(lane_loops(*mapped(DType::f64, scalar::sigmoid)), 1U);
@@ -132,7 +134,7 @@ TEST(Lanes, LongArithmeticWithoutLoops) {
   EXPECT_EQ(lane_loops(*mapped(DType::f16, scalar::exp)), 0U);
   for (const DType t : {DType::f32, DType::f64})
     for (const auto f : {scalar::exp, scalar::sigmoid, scalar::tanh, scalar::erf, scalar::log,
-                         scalar::sin, scalar::tan})
+                         scalar::sin, scalar::tan, remainder_of_product})
       for (const std::int64_t n : {0, 1, 7, 16, 33, 600})
         agree(mapped(t, f), {edge_values(t, n, 5), Tensor::zeros(t, {n})});
 }

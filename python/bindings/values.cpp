@@ -3,6 +3,7 @@
 #include "bindings.h"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -53,6 +54,9 @@ class Orphans {
     return *one;
   }
 };
+
+/// How bytes that are no UTF-8 are text in Python.
+constexpr const char* escapes = "surrogateescape";
 
 DType dtype_named(const std::string& name) {
   const auto t = parse_dtype(name);
@@ -119,12 +123,30 @@ PyTypeObject* array_type() {
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
-Value tensor_of_strings(const std::vector<std::int64_t>& extents,
-                        const std::vector<nb::bytes>& items) {
+/// A tensor of the items, which are str or bytes; nothing if one is neither. Throws Python's
+/// UnicodeEncodeError.
+std::optional<Value> tensor_of_strings(const std::vector<std::int64_t>& extents,
+                                       const nb::list& items) {
   Tensor t(DType::string, extents);
-  for (std::size_t i = 0; i < items.size(); ++i)
-    t.data_as<std::string>()[i].assign(items[i].c_str(), items[i].size());
-  return t;
+  auto* to = t.data_as<std::string>();
+  for (const nb::handle item : items) {
+    Py_ssize_t size = 0;
+    if (PyBytes_Check(item.ptr())) {
+      *to++ = {PyBytes_AS_STRING(item.ptr()),
+               static_cast<std::size_t>(PyBytes_GET_SIZE(item.ptr()))};
+    } else if (!PyUnicode_Check(item.ptr())) {
+      return std::nullopt;
+    } else if (const char* text = PyUnicode_AsUTF8AndSize(item.ptr(), &size)) {
+      *to++ = {text, static_cast<std::size_t>(size)};
+    } else {
+      PyErr_Clear();
+      const auto bytes = nb::steal<nb::bytes>(
+          PyUnicode_AsEncodedString(item.ptr(), "utf-8", escapes));
+      if (!bytes.is_valid()) throw nb::python_error();
+      *to++ = {bytes.c_str(), bytes.size()};
+    }
+  }
+  return Value(t);
 }
 
 Value sequence_of(const std::string& dtype, const std::vector<Value>& items) {
@@ -177,7 +199,8 @@ nb::object strings_of(const Tensor& t) {
   nb::list items;
   for (std::int64_t i = 0; i < t.size(); ++i) {
     const std::string& s = t.data_as<std::string>()[i];
-    items.append(nb::bytes(s.data(), s.size()));
+    items.append(
+        nb::steal(PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), escapes)));
   }
   return items;
 }
@@ -249,7 +272,7 @@ void release_orphans() { Orphans::release(); }
 void bind_values(nb::module_& m) {
   nb::class_<Value>(m, "Value");
   m.def("tensor_over", &tensor_over);
-  m.def("tensor_of_strings", &tensor_of_strings);
+  m.def("tensor_of_strings", &tensor_of_strings, nb::arg("extents"), nb::arg("items"));
   m.def("sequence_of", &sequence_of);
   m.def("nothing", [] { return Value(Optional{}); });
 }

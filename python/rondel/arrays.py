@@ -108,7 +108,7 @@ def to_value(x, what: str, expected: str):
     if array.dtype.type is np.void and array.dtype.names is None:  # bytes without a meaning
         array = array.view(f"S{array.dtype.itemsize}")
     if array.dtype.kind in "OUS":
-        return _rondel.tensor_of_strings(list(array.shape), _strings(array, what, expected))
+        return _of_strings(array, what, expected)
     try:
         name = dtype_name(array.dtype)
     except CallerError as error:
@@ -177,16 +177,17 @@ def _read_dlpack(x):
     return np.from_dlpack(x.view(getattr(torch, view))).view(own)
 
 
-def _strings(array, what, expected):
-    """The elements of an array of strings, as bytes."""
+def _of_strings(array, what, expected):
+    """The value of an array of str or bytes."""
     items = array.reshape(-1).tolist()
-    for item in items:
-        if not isinstance(item, (str, bytes)):
-            raise CallerError(f"{what} holds a {type(item).__name__}, {item!r:.40}; expected {expected}")
     try:
-        return [s if isinstance(s, bytes) else s.encode("utf-8", "surrogateescape") for s in items]
+        value = _rondel.tensor_of_strings(list(array.shape), items)
     except UnicodeEncodeError as error:
         raise CallerError(f"{what} holds text that is no Unicode: {error}") from None
+    if value is not None:
+        return value
+    item = next(item for item in items if not isinstance(item, (str, bytes)))
+    raise CallerError(f"{what} holds a {type(item).__name__}, {item!r:.40}; expected {expected}")
 
 
 def _untyped(x, what: str, expected: str) -> np.ndarray:
@@ -234,7 +235,7 @@ def from_value(unpacked, what: str):
 def _elements(dtype, data) -> np.ndarray:
     if dtype == "str":
         array = np.empty(len(data), dtype=object)
-        array[:] = [item.decode("utf-8", "surrogateescape") for item in data]
+        array[:] = data
         return array
     if dtype in _BYTE_STORAGE:
         return data.view(_BYTE_STORAGE[dtype]).astype(numpy_dtype(dtype))

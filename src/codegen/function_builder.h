@@ -111,7 +111,7 @@ struct FunctionBuilder {
   /// Whether the register holds a vector: its lanes have values of their own. The register of a
   /// value that steps from lane to lane holds that of lane 0.
   bool varies(Reg r) const {
-    return decisions.lanes.variation[static_cast<std::size_t>(r)] == Variation::any;
+    return lanes && decisions.lanes.variation[static_cast<std::size_t>(r)] == Variation::any;
   }
   void define(const Inst& i, std::size_t n, Value* value) {
     regs[static_cast<std::size_t>(program.results(i)[n])] = value;

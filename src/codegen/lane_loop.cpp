@@ -55,19 +55,40 @@ void emit_trips(FunctionBuilder& fb, std::size_t at, Value* lo, Value* hi, bool 
   end_for(fb, fb.program.code[end]);
 }
 
+/// Emits the trips [lo, hi) one by one.
+void emit_trips_singly(FunctionBuilder& fb, std::size_t at, Value* lo, Value* hi) {
+  const Inst& begin = fb.program.code[at];
+  const auto end = static_cast<std::size_t>(begin.jump);
+  begin_for(fb, begin, lo, hi, 1);
+  emit_range(fb, at + 1, end);
+  end_for(fb, fb.program.code[end]);
+}
+
+/// The end of the trips from `lo` whose number is the largest multiple of `together`, a power of
+/// two.
+Value* end_of_whole(FunctionBuilder& fb, Value* lo, Value* hi, std::int64_t together) {
+  Value* whole = fb.build.CreateAnd(fb.build.CreateSub(hi, lo), fb.i64(-together));
+  Value* some = fb.build.CreateICmpSGT(hi, lo);
+  return fb.build.CreateAdd(lo, fb.build.CreateSelect(some, whole, fb.i64(0)));
+}
+
 /// Emits the loop that begins at instruction `at`, whose trips are lanes.
 void emit_lane_loop(FunctionBuilder& fb, std::size_t at) {
+  constexpr std::int64_t vectors_of_llvm = 4;  // that it computes at once
   const LaneLoop& loop = fb.decisions.lanes.loops.at(at);
   const PrivateArrays arrays(fb, loop);
-  fb.lanes = &loop;
   const auto [lo, hi] = fb.trips(fb.program.code[at]);
-  if (!loop.tail && &fb.program.code[at] != fb.part) {
+  if (loop.only_tail) {
+    Value* middle = end_of_whole(fb, lo, hi, vectors_of_llvm * loop.width);
+    emit_trips_singly(fb, at, lo, middle);
+    fb.lanes = &loop;
+    emit_trips(fb, at, middle, hi, true);
+  } else if (!loop.tail && &fb.program.code[at] != fb.part) {
+    fb.lanes = &loop;
     emit_trips(fb, at, lo, hi, false);
   } else {
-    Value* trips = fb.build.CreateSub(hi, lo);
-    Value* some = fb.build.CreateICmpSGT(hi, lo);
-    Value* whole = fb.build.CreateAnd(trips, fb.i64(-loop.width));
-    Value* middle = fb.build.CreateAdd(lo, fb.build.CreateSelect(some, whole, fb.i64(0)));
+    fb.lanes = &loop;
+    Value* middle = end_of_whole(fb, lo, hi, loop.width);
     emit_trips(fb, at, lo, middle, false);
     emit_trips(fb, at, middle, hi, true);
   }

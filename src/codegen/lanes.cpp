@@ -57,6 +57,17 @@ class Candidate {
            });
   }
 
+  /// Whether the body is short arithmetic on such elements, so that of a number of trips that is
+  /// not known some dozens may be left over.
+  bool is_short_arithmetic() const {
+    return !known_trips() &&
+           std::ranges::any_of(body(), [](const Inst& i) { return i.op == Op::store; }) &&
+           std::ranges::all_of(body(), [&](const Inst& i) {
+             if (i.op == Op::load || i.op == Op::store) return byte_size(buffer(i).dtype) >= 4;
+             return i.op != Op::for_ && i.op != Op::if_;
+           });
+  }
+
   std::optional<LaneLoop> run(const Host& host) {
     find_private_locals();
     variation_[index(p_.results(p_.code[at_])[0])] = Variation::steps;
@@ -335,6 +346,10 @@ LanePlan plan_lanes(const Program& p, const Host& host) {
   LanePlan plan{.loops = {}, .variation = std::vector<Variation>(p.reg_types.size())};
   choose(p, host, plan, &Candidate::has_sequential_loop);
   choose(p, host, plan, &Candidate::is_long_arithmetic);
+  std::set<std::size_t> whole;
+  for (const auto& [at, loop] : plan.loops) whole.insert(at);
+  choose(p, host, plan, &Candidate::is_short_arithmetic);
+  for (auto& [at, loop] : plan.loops) loop.only_tail = !whole.contains(at);
   return plan;
 }
 

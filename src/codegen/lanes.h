@@ -10,7 +10,8 @@
 /// Vectorisation over the trips of an outer loop: the trips of a parallel loop become the lanes of
 /// vectors, and the loops inside of it run once for all lanes. LLVM vectorises innermost loops
 /// only; a reduction over rows, or a state that all trips of an inner loop update, needs this. So
-/// does long arithmetic without loops, for which LLVM's code runs out of registers.
+/// does long arithmetic without loops, for which LLVM's code runs out of registers. Of other loops
+/// the last trips do, which LLVM would run one by one: rows may be short.
 namespace rondel::codegen {
 
 /// How the value of a register differs between neighbouring lanes.
@@ -23,6 +24,7 @@ enum class Variation : std::uint8_t {
 struct LaneLoop {
   std::int64_t width = 0;  ///< lanes; a power of two
   bool tail = true;        ///< the number of trips may not be a multiple of the width
+  bool only_tail = false;  ///< LLVM vectorises all but the last trips
   std::set<std::int32_t> private_locals;  ///< local arrays of which each lane has its own
 };
 

@@ -39,7 +39,12 @@ std::shared_ptr<const scalar::Program> sum_of_rows(std::int64_t k, std::int64_t 
   return b.finish();
 }
 
-std::size_t lane_loops(const scalar::Program& p) { return plan_lanes(p, host).loops.size(); }
+/// How many loops run their trips as lanes; `only_tail`: how many only the last ones.
+std::size_t lane_loops(const scalar::Program& p, bool only_tail = false) {
+  const LanePlan plan = plan_lanes(p, host);
+  return static_cast<std::size_t>(std::ranges::count_if(
+      plan.loops, [&](const auto& loop) { return loop.second.only_tail == only_tail; }));
+}
 
 TEST(Lanes, ALoopAroundASequentialLoop) {
   const auto program = sum_of_rows(-1, -1);
@@ -139,6 +144,15 @@ TEST(Lanes, LongArithmeticWithoutLoops) {
         agree(mapped(t, f), {edge_values(t, n, 5), Tensor::zeros(t, {n})});
 }
 
+TEST(Lanes, OnlyTheLastTripsOfShortArithmetic) {
+  const auto f = [](Ex x) { return x / 3.0 + x; };
+  EXPECT_EQ(lane_loops(*mapped(DType::f32, f), true), 1U);
+  EXPECT_EQ(lane_loops(*mapped(DType::f16, f), true), 0U);
+  for (const DType t : {DType::f32, DType::f64, DType::i64})
+    for (const std::int64_t n : {0, 1, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 300})
+      agree(mapped(t, f), {edge_values(t, n, 5), Tensor::zeros(t, {n})});
+}
+
 TEST(Lanes, ALoopWithSequentialOnesComesBeforeLongArithmeticInIt) {
   Builder b("rows");
   const auto x = buffer(b, "x", DType::f32, Access::in, {-1, -1});
@@ -151,8 +165,7 @@ TEST(Lanes, ALoopWithSequentialOnesComesBeforeLongArithmeticInIt) {
     b.for_each(b.index(0), b.extent(y, 0), [&](Ex j) { b.store(y, {j, i}, scalar::exp(sum)); });
   });
   const auto program = b.finish();
-  const LanePlan plan = plan_lanes(*program, host);
-  ASSERT_EQ(plan.loops.size(), 1U);
+  EXPECT_EQ(lane_loops(*program), 1U);
   agree(program, {plain_values(DType::f32, {3, 37}, 2), Tensor::zeros(DType::f32, {4, 37})});
 }
 

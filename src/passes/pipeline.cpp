@@ -25,7 +25,6 @@
 #include "passes/remove_dead_states.h"
 #include "passes/simplify_scans.h"
 #include "passes/simplify_states.h"
-#include "passes/unroll_loops.h"
 #include "passes/unswitch_loops.h"
 
 #include <array>
@@ -78,9 +77,6 @@ const Pass grow_lists_pass{"grow_lists",
 const Pass unswitch_loops_pass{
     "unswitch_loops", "what a loop decides in each trip alike is decided before it",
     [](ir::Graph& g, const PassOptions& o) { return unswitch_loops(g, o.remarks); }};
-const Pass unroll_loops_pass{
-    "unroll_loops", "loops in loops that make few trips become the nodes of the trips",
-    [](ir::Graph& g, const PassOptions& o) { return unroll_loops(g, o.remarks); }};
 const Pass remove_dead_states_pass{
     "remove_dead_states", "states that only make their own next values are left out",
     [](ir::Graph& g, const PassOptions& o) { return remove_dead_states(g, o.remarks); }};
@@ -119,12 +115,11 @@ const Pass canonical[] = {expand_composites_pass, key_random_ops_pass,  forward_
                           fold_constants_pass,    simplify_states_pass, compare_integers_pass,
                           count_trips_pass,       simplify_scans_pass,  remove_dead_pass};
 const Pass optimizations[] = {
-    narrow_elements_pass,    narrow_branches_pass,      lists_to_tensors_pass,
-    grow_lists_pass,         unswitch_loops_pass,       unroll_loops_pass,
-    remove_dead_states_pass, predictive_commoning_pass, fuse_multiply_add_pass,
-    orient_products_pass,    hoist_invariants_pass,     common_subexpressions_pass,
-    batch_before_loop_pass,  batch_after_loop_pass,     outer_products_pass,
-    remove_dead_pass};
+    narrow_elements_pass,      narrow_branches_pass,       lists_to_tensors_pass,
+    grow_lists_pass,           unswitch_loops_pass,        remove_dead_states_pass,
+    predictive_commoning_pass, fuse_multiply_add_pass,     orient_products_pass,
+    hoist_invariants_pass,     common_subexpressions_pass, batch_before_loop_pass,
+    batch_after_loop_pass,     outer_products_pass,        remove_dead_pass};
 const Pass for_storage[] = {pair_optionals_pass,  pack_lists_pass,         narrow_elements_pass,
                             narrow_branches_pass, remove_dead_states_pass, hoist_invariants_pass,
                             remove_dead_pass};

@@ -7,6 +7,8 @@ import pickle
 import re
 import subprocess
 import sys
+import threading
+import types
 import warnings
 from html.parser import HTMLParser
 from pathlib import Path
@@ -475,3 +477,50 @@ def test_a_session_does_not_outlive_its_last_use():
     del s, binding
     gc.collect()
     assert gone() is None
+
+
+# ---- feeds ----------------------------------------------------------------------------------------------
+
+GRID = np.arange(6, dtype=np.float32).reshape(2, 3)
+LAYOUTS = {
+    "row-major": GRID,
+    "column-major": np.asfortranarray(GRID),
+    "backwards": GRID[::-1][::-1],
+    "another byte order": GRID.astype(">f4"),
+    "not aligned": np.frombuffer(b"\0" + GRID.tobytes(), np.uint8)[1:].view(np.float32).reshape(2, 3),
+    "read-only": np.frombuffer(GRID.tobytes(), np.float32).reshape(2, 3),
+    "broadcast": np.broadcast_to(GRID[:1], (2, 3)),
+    "a subclass": np.ma.array(GRID),
+    "lists": GRID.tolist(),
+    "no rows": GRID[:0],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_feed_may_lie_in_memory_in_any_way(layout):
+    s = session("g (float[a,b] x) => (float[a,b] y) { y = Neg (x) }")
+    x = LAYOUTS[layout]
+    for feeds in ({"x": x}, types.MappingProxyType({"x": x})):
+        same(s.run(None, feeds)[0], -np.array(x, np.float32))
+
+
+def test_feeds_beside_lists_and_in_the_background():
+    s = session("g (seq(float[n]) x, float[n] z) => (float[m] y) { v = ConcatFromSequence <axis = 0> (x)  y = Mul (v, z) }")
+    one, done, got = np.array([3], np.float32), threading.Event(), []
+    feeds = {"x": [one, one], "z": one}
+    same(s.run(None, feeds)[0], np.array([9, 9], np.float32))
+    s.run_async(None, feeds, lambda *said: (got.append(said), done.set()))
+    assert done.wait(10) and got[0][2] == ""
+    same(got[0][0][0], np.array([9, 9], np.float32))
+    with pytest.raises(rondel.CallerError, match="a list of arrays"):
+        s.run(None, {"x": one, "z": one})
+
+
+def test_text_that_is_no_utf8_comes_back_as_it_was_given():
+    s = session("g (string[n] x, string[n] z) => (string[n] y) { y = StringConcat (x, z) }")
+    given = np.array(["\udc80ä", b"\xff\xfe", np.str_("é")], object)
+    got = s.run(None, {"x": given, "z": np.array(["b", "", "d"])})[0]
+    assert got.tolist() == ["\udc80äb", "\udcff\udcfe", "éd"]
+    for bad, why in (("\ud800", "no Unicode"), (3, "holds a int, 3")):
+        with pytest.raises(rondel.CallerError, match=why):
+            s.run(None, {"x": np.array([bad], object), "z": np.array(["b"])})

@@ -116,11 +116,17 @@ std::optional<Value> plain_array(nb::handle array) {
   return Tensor(*t, std::move(shape), std::move(strides), memory->buf, memory);
 }
 
-/// numpy.ndarray; it lives as long as the process.
-PyTypeObject* array_type() {
-  static PyObject* const type =
-      nb::object(nb::module_::import_("numpy").attr("ndarray")).release().ptr();
-  return reinterpret_cast<PyTypeObject*>(type);
+/// numpy.ndarray, int64 and uint64, which live as long as the process. They are looked up when the
+/// module is loaded: a later import might wait for another thread.
+PyTypeObject* array_type = nullptr;
+PyObject *int64_type = nullptr, *uint64_type = nullptr;
+
+void find_numpy_types() {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  const auto find = [&](const char* name) { return nb::object(numpy.attr(name)).release().ptr(); };
+  array_type = reinterpret_cast<PyTypeObject*>(find("ndarray"));
+  int64_type = find("int64");
+  uint64_type = find("uint64");
 }
 
 /// A tensor of the items, which are str or bytes; nothing if one is neither. Throws Python's
@@ -188,11 +194,8 @@ nb::object array_over(const Tensor& t, nb::dlpack::dtype dtype,
 /// The same for 64-bit integers, of whose two types in NumPy the buffer protocol gives `longlong`,
 /// while `int64` is the other.
 nb::object array_of_long(const Tensor& t, std::span<const std::size_t> shape) {
-  static PyObject* const types[] = {
-      nb::object(nb::module_::import_("numpy").attr("int64")).release().ptr(),
-      nb::object(nb::module_::import_("numpy").attr("uint64")).release().ptr()};
   return array_over(t, nb::dtype<double>(), shape)
-      .attr("view")(nb::handle(types[t.dtype() == DType::u64]));
+      .attr("view")(nb::handle(t.dtype() == DType::u64 ? uint64_type : int64_type));
 }
 
 nb::object strings_of(const Tensor& t) {
@@ -254,15 +257,21 @@ nb::object to_python(const Value& v) {
 }
 
 std::map<std::string, Value> values_of(const nb::dict& feeds, const nb::callable& convert) {
+  // Converting may run code of the user, who may change the dict.
+  std::vector<std::pair<nb::object, nb::object>> given;
+  for (const auto& [name, x] : feeds) given.emplace_back(nb::borrow(name), nb::borrow(x));
   std::map<std::string, Value> values;
-  for (const auto& [name, x] : feeds) {
-    const char* const text = PyUnicode_Check(name.ptr()) ? PyUnicode_AsUTF8(name.ptr()) : nullptr;
+  for (const auto& [name, x] : given) {
+    Py_ssize_t size = 0;
+    const char* const text = PyUnicode_Check(name.ptr())
+                                 ? PyUnicode_AsUTF8AndSize(name.ptr(), &size)
+                                 : nullptr;
     if (text == nullptr) PyErr_Clear();
     std::optional<Value> value;
-    if (nb::isinstance<Value>(x)) value = nb::cast<Value>(x);
-    else if (text != nullptr && Py_TYPE(x.ptr()) == array_type()) value = plain_array(x);
+    if (text != nullptr && nb::isinstance<Value>(x)) value = nb::cast<Value>(x);
+    else if (text != nullptr && Py_TYPE(x.ptr()) == array_type) value = plain_array(x);
     if (!value) value = nb::cast<Value>(convert(name, x));
-    values.emplace(text, std::move(*value));
+    values.emplace(std::string(text, static_cast<std::size_t>(size)), std::move(*value));
   }
   return values;
 }
@@ -270,6 +279,7 @@ std::map<std::string, Value> values_of(const nb::dict& feeds, const nb::callable
 void release_orphans() { Orphans::release(); }
 
 void bind_values(nb::module_& m) {
+  find_numpy_types();
   nb::class_<Value>(m, "Value");
   m.def("tensor_over", &tensor_over);
   m.def("tensor_of_strings", &tensor_of_strings, nb::arg("extents"), nb::arg("items"));

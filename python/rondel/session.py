@@ -214,7 +214,7 @@ class InferenceSession(ExplainsMissingNames):
         if not callable(callback):
             raise CallerError(f"callback is a {kind_of(callback)}; expected a function of the outputs, the user data and an error text")
         try:
-            prepared = self._prepared(output_names, input_feed, run_options, later=True)
+            prepared = self._prepared(output_names, input_feed, run_options, read_now=True)
         except Error as error:
             name_run_error(error)
             raise
@@ -246,13 +246,13 @@ class InferenceSession(ExplainsMissingNames):
         """OrtValue.ortvalue_from_shape_and_type: there is one memory for all sessions."""
         return OrtValue.ortvalue_from_shape_and_type(shape, element_type, device_type, device_id, vendor_id)
 
-    def _prepared(self, output_names, input_feed, run_options, later=False):
-        """What a run needs, checked. later: the run comes when this call has returned; arrays that are fed are read now."""
+    def _prepared(self, output_names, input_feed, run_options, read_now=False):
+        """What a run needs, checked. read_now: for a run that begins when the caller may have changed the dict of feeds."""
         wanted = requested_names(output_names)
         options = checked_run_options(run_options)
-        if isinstance(input_feed, Mapping) and not self._required <= input_feed.keys():
+        if isinstance(input_feed, Mapping) and not all(name in input_feed for name in self._required):
             raise CallerError(self._what_is_missing(input_feed))
-        read_by_run = self._takes_arrays and type(input_feed) is dict and not later
+        read_by_run = self._takes_arrays and type(input_feed) is dict and not read_now
         return wanted, input_feed if read_by_run else self._values(input_feed), options
 
     def _finished(self, wanted, feeds, options):

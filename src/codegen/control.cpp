@@ -55,7 +55,7 @@ void take_else(FunctionBuilder& fb, OpenIf& branch) {
   }
   llvm::BasicBlock* body = fb.block("others");
   branch.then_end = fb.build.GetInsertBlock();
-  fb.build.CreateCondBr(begin_lanes(fb, fb.build.CreateNot(branch.lanes), branch.mask), body,
+  fb.build.CreateCondBr(begin_lanes(fb, fb.build.CreateNot(branch.lanes), branch.outer_mask), body,
                         branch.after);
   fb.build.SetInsertPoint(body);
 }
@@ -210,8 +210,8 @@ void begin_if(FunctionBuilder& fb, const Inst& inst) {
   branch.otherwise = has_else ? fb.block("else") : branch.after;
   if (fb.varies(condition)) {
     branch.lanes = fb.reg(condition);
-    branch.mask = fb.mask;
-    fb.build.CreateCondBr(begin_lanes(fb, branch.lanes, branch.mask), then, branch.otherwise);
+    branch.outer_mask = fb.mask;
+    fb.build.CreateCondBr(begin_lanes(fb, branch.lanes, branch.outer_mask), then, branch.otherwise);
   } else {
     fb.build.CreateCondBr(fb.reg(condition), then, branch.otherwise);
   }
@@ -251,7 +251,7 @@ void end_if(FunctionBuilder& fb, const Inst& inst) {
     fb.define(inst, i,
               fb.build.CreateSelect(branch.lanes, branch.then_yields[i],
                                     fb.reg(fb.program.results(inst)[i])));
-  fb.mask = branch.mask;
+  fb.mask = branch.outer_mask;
 }
 
 void emit_check(FunctionBuilder& fb, const Inst& inst) {

@@ -56,8 +56,8 @@ struct OpenLoop {
 
 struct OpenIf {
   Value* lanes = nullptr;  ///< which lanes take the first branch, if they may disagree
-  Value* mask = nullptr;   ///< FunctionBuilder::mask outside, if they may
-  llvm::BasicBlock* before = nullptr;
+  Value* outer_mask = nullptr;
+  llvm::BasicBlock* before = nullptr;  ///< where the condition was tested
   llvm::BasicBlock *otherwise, *after;
   llvm::BasicBlock* then_end = nullptr;
   std::vector<Value*> then_yields;

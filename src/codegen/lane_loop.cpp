@@ -74,12 +74,12 @@ Value* end_of_whole(FunctionBuilder& fb, Value* lo, Value* hi, std::int64_t toge
 
 /// Emits the loop that begins at instruction `at`, whose trips are lanes.
 void emit_lane_loop(FunctionBuilder& fb, std::size_t at) {
-  constexpr std::int64_t vectors_of_llvm = 4;  // that it computes at once
+  constexpr std::int64_t interleaved_by_llvm = 4;
   const LaneLoop& loop = fb.decisions.lanes.loops.at(at);
   const PrivateArrays arrays(fb, loop);
   const auto [lo, hi] = fb.trips(fb.program.code[at]);
   if (loop.only_tail) {
-    Value* middle = end_of_whole(fb, lo, hi, vectors_of_llvm * loop.width);
+    Value* middle = end_of_whole(fb, lo, hi, interleaved_by_llvm * loop.width);
     emit_trips_singly(fb, at, lo, middle);
     fb.lanes = &loop;
     emit_trips(fb, at, middle, hi, true);

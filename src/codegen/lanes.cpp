@@ -327,7 +327,7 @@ class Candidate {
 /// Chooses loops of one kind. Inner loops come first: a loop around a chosen one, or in one, stays
 /// as it is.
 void choose(const Program& p, const Host& host, LanePlan& plan,
-            bool (Candidate::*is_of_the_kind)() const) {
+            bool (Candidate::*is_of_the_kind)() const, bool only_tail = false) {
   for (std::size_t at = p.code.size(); at-- > 0;) {
     const Inst& i = p.code[at];
     if (i.op != Op::for_ || !is_parallel(i)) continue;
@@ -336,7 +336,10 @@ void choose(const Program& p, const Host& host, LanePlan& plan,
     if (inner != plan.loops.begin() && ends_after(p, std::prev(inner)->first, at)) continue;
     Candidate candidate(p, at, plan.variation);
     if (!(candidate.*is_of_the_kind)()) continue;
-    if (auto loop = candidate.run(host)) plan.loops.emplace(at, *loop);
+    auto loop = candidate.run(host);
+    if (!loop) continue;
+    loop->only_tail = only_tail;
+    plan.loops.emplace(at, *loop);
   }
 }
 
@@ -346,10 +349,7 @@ LanePlan plan_lanes(const Program& p, const Host& host) {
   LanePlan plan{.loops = {}, .variation = std::vector<Variation>(p.reg_types.size())};
   choose(p, host, plan, &Candidate::has_sequential_loop);
   choose(p, host, plan, &Candidate::is_long_arithmetic);
-  std::set<std::size_t> whole;
-  for (const auto& [at, loop] : plan.loops) whole.insert(at);
-  choose(p, host, plan, &Candidate::is_short_arithmetic);
-  for (auto& [at, loop] : plan.loops) loop.only_tail = !whole.contains(at);
+  choose(p, host, plan, &Candidate::is_short_arithmetic, true);
   return plan;
 }
 

@@ -14,13 +14,13 @@
 namespace rondel::lowering {
 namespace {
 
-void add_once(std::vector<std::size_t>& list, std::size_t number) {
-  if (std::ranges::count(list, number) == 0) list.push_back(number);
-}
-
 using ir::Graph;
 using ir::NodeId;
 using ir::ValueId;
+
+void add_once(std::vector<std::size_t>& list, std::size_t number) {
+  if (std::ranges::count(list, number) == 0) list.push_back(number);
+}
 
 /// Whether each element of the node's output is computed independently, from its index only.
 bool by_element(const ir::Node& n) {

@@ -68,7 +68,7 @@ class WatchdogThread {
     const auto due = w.poll_run(now);
     const std::lock_guard lock(mutex_);
     watched_.push_back(w);
-    soonest_ = std::min(soonest_, due - now);
+    if (due != Clock::time_point::max()) soonest_ = std::min(soonest_, due - now);
     if (!thread_.joinable()) thread_ = named_thread("rondel-watch", [this] { watch(); });
     if (due < wakes_) changed_.notify_one();
   }

@@ -40,7 +40,7 @@ TEST(CommonSubexpressions, AResultKeepsItsName) {
     yield %y, %z })g");
 }
 
-TEST(CommonSubexpressions, OtherOpsAttributesOperandsAndDrawsStay) {
+TEST(CommonSubexpressions, OtherOpsAttributesAndOperandsStay) {
   expect_untouched(common_subexpressions, R"g(graph "g" (%x: f32[2, 2], %y: f32[2, 2]) {
     %a = sub(%x, %y)
     %b = sub(%y, %x)

@@ -53,12 +53,14 @@ class CommonSubexpressions {
              return v == ValueId::none || g_.value(v).type.is_tensor();
            });
   }
-  /// Equal for equal expressions. Constants are compared later, by value.
+  /// Equal for equal expressions. Constants count by value: thousands of nodes may read elements of
+  /// one tensor, each its own.
   std::size_t hash_of(const Node& n) const {
     std::size_t hash = std::hash<const void*>()(n.op);
     for (const ValueId v : n.inputs) {
       const bool by_value = v != ValueId::none && g_.constant(v) != nullptr;
-      hash = hash * 31 + (by_value ? 1 : static_cast<std::size_t>(v) + 2);
+      hash = hash * 31 + (by_value ? std::hash<std::string>()(operand_key(g_, v))
+                                   : static_cast<std::size_t>(v) + 1);
     }
     return hash;
   }

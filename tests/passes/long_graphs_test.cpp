@@ -1,6 +1,7 @@
 // Passes over long chains of nodes, for which quadratic time would be minutes.
 #include "ir/builder.h"
 #include "ir/text.h"
+#include "passes/common_subexpressions.h"
 #include "passes/expand_composites.h"
 #include "passes/fold_constants.h"
 #include "passes/fuse_multiply_add.h"
@@ -53,6 +54,15 @@ TEST(LongGraphs, ProductsAreContracted) {
   EXPECT_TRUE(fuse_multiply_add(g));
   EXPECT_TRUE(remove_dead(g));
   EXPECT_EQ(g.root().nodes.size(), length / 2U);
+  ir::verify(g);
+}
+
+TEST(LongGraphs, ElementsOfOneTensorAreNotCompared) {
+  Graph g = chain([](ir::Builder& b, ValueId v, ValueId x, int k) {
+    return b("add", {v, b("sub", {x, b.scalar<float>(static_cast<float>(k / 2))})});
+  });
+  EXPECT_TRUE(common_subexpressions(g));
+  EXPECT_FALSE(common_subexpressions(g));
   ir::verify(g);
 }
 

@@ -3,10 +3,12 @@
 #include "base/cancellation.h"
 #include "ir/loop_parts.h"
 #include "lowering/extract.h"
+#include "lowering/row_schedule.h"
 #include "ops/layout/reading_view.h"
 #include "ops/meaning.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -37,17 +39,19 @@ bool is_program(const ir::Node& n) {
 
 class Grouper {
  public:
-  Grouper(const Graph& g, ir::RegionId r, const ir::Types& types, bool fuse)
-      : g_(g), region_(r), types_(types), fuse_(fuse) {}
+  Grouper(const Graph& g, ir::RegionId r, const ir::Types& types, Sharing sharing)
+      : g_(g), region_(r), types_(types), sharing_(sharing), fuse_(sharing != Sharing::none) {}
 
-  std::vector<Group> run(bool take_in) {
+  std::vector<Group> run() {
     for (const NodeId n : g_.region(region_).nodes) {
       if (!g_.node(n).outputs.empty() && g_.constant(g_.node(n).outputs[0]) != nullptr) continue;
       place(n);
     }
-    if (take_in) {
+    if (sharing_ == Sharing::steps)
+      for (std::size_t k = 0; k < groups_.size(); ++k) join_rows(k);
+    if (sharing_ == Sharing::parts) {
       take_beginnings_in();
-      for (std::size_t k = 0; fuse_ && k < groups_.size(); ++k) take_elements_in(k);
+      for (std::size_t k = 0; k < groups_.size(); ++k) take_elements_in(k);
     }
     std::erase_if(groups_, [](const Group& group) { return group.nodes.empty(); });
     for (std::size_t i = 0; i < groups_.size(); ++i) complete(groups_[i]);
@@ -110,16 +114,19 @@ class Grouper {
           !std::ranges::all_of(groups_[into].nodes,
                                [&](NodeId n) { return reads_at_own_index(g_.node(n), from); }))
         continue;
-      Group& target = groups_[into];
-      target.nodes.insert(target.nodes.begin(), groups_[from].nodes.begin(),
-                          groups_[from].nodes.end());
-      for (const NodeId n : groups_[from].nodes)
-        for (const ValueId moved : g_.node(n).outputs)
-          if (moved != ValueId::none) group_of_[moved] = into;
-      groups_[from].nodes.clear();
-      moved_to_[from] = into;
-      readers_[into].insert(readers_[into].end(), readers_[from].begin(), readers_[from].end());
+      move(from, into);
     }
+  }
+  void move(std::size_t from, std::size_t into) {
+    Group& target = groups_[into];
+    target.nodes.insert(target.nodes.begin(), groups_[from].nodes.begin(),
+                        groups_[from].nodes.end());
+    for (const NodeId n : groups_[from].nodes)
+      for (const ValueId moved : g_.node(n).outputs)
+        if (moved != ValueId::none) group_of_[moved] = into;
+    groups_[from].nodes.clear();
+    moved_to_[from] = into;
+    readers_[into].insert(readers_[into].end(), readers_[from].begin(), readers_[from].end());
   }
   /// Whether a group between the two reads a value of the first.
   bool is_read_between(std::size_t from, std::size_t into) const {
@@ -135,6 +142,36 @@ class Grouper {
       return it == group_of_.end() || it->second != group ||
              (ops::is_elementwise(*node.op) && same_extents(type(v), type(node.outputs[0])));
     });
+  }
+
+  /// Moves the earlier groups that compute inputs of a group into it, the latest first, where one
+  /// nest can run both row by row.
+  void join_rows(std::size_t into) {
+    constexpr std::size_t most_nodes = 100;
+    std::set<std::size_t> tried{into};
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (const std::size_t from : makers(groups_[into])) {
+        std::vector<NodeId> both = groups_[from].nodes;
+        both.insert(both.end(), groups_[into].nodes.begin(), groups_[into].nodes.end());
+        if (!tried.insert(from).second || both.size() > most_nodes || is_read_between(from, into) ||
+            !schedule_rows(g_, types_, both))
+          continue;
+        move(from, into);
+        tried = {into};
+        moved = true;
+        break;
+      }
+    }
+  }
+  /// The groups that compute inputs of a group, the latest first.
+  std::vector<std::size_t> makers(const Group& group) const {
+    std::set<std::size_t, std::greater<>> found;
+    for (const NodeId n : group.nodes)
+      for (const ValueId v : g_.node(n).inputs)
+        if (const auto it = group_of_.find(v); v != ValueId::none && it != group_of_.end())
+          found.insert(it->second);
+    return {found.begin(), found.end()};
   }
 
   /// Moves the nodes that give a beginning of a buffer into the group of each product that reads
@@ -310,6 +347,7 @@ class Grouper {
   const Graph& g_;
   const ir::RegionId region_;
   const ir::Types& types_;
+  const Sharing sharing_;
   const bool fuse_;
   std::vector<Group> groups_;
   std::map<ValueId, std::size_t> group_of_;
@@ -319,9 +357,9 @@ class Grouper {
 
 }  // namespace
 
-std::vector<Group> group_nodes(const Graph& g, ir::RegionId r, const ir::Types& types, bool fuse,
-                               bool take_in) {
-  return Grouper(g, r, types, fuse).run(take_in);
+std::vector<Group> group_nodes(const Graph& g, ir::RegionId r, const ir::Types& types,
+                               Sharing sharing) {
+  return Grouper(g, r, types, sharing).run();
 }
 
 }  // namespace rondel::lowering

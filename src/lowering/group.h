@@ -21,16 +21,22 @@ struct Group {
   std::vector<std::size_t> value_inputs = {}, program_values = {};
 };
 
-/// Partitions the nodes of a region into groups, in an order in which they can run. Element-wise
-/// nodes over one index space that read one another share a group, so that the values between them
-/// stay in registers; if `fuse` is false, every node is a group of its own. `constant` nodes are in
-/// no group.
-///
-/// `take_in`: a product's group takes in the nodes that give a beginning of a buffer
-/// (`ReadingView::is_beginning`) that only products read, each of which has them in its group; and
-/// a reduction's those that compute elements for the reduction alone. They copy and store nothing
-/// then.
-std::vector<Group> group_nodes(const ir::Graph&, ir::RegionId, const ir::Types& types, bool fuse,
-                               bool take_in = false);
+/// Which nodes share a group.
+enum class Sharing {
+  none,    ///< every node is a group of its own
+  /// Element-wise nodes over one index space that read one another, so that the values between them
+  /// stay in registers; and reductions of rows with what makes and what reads their rows
+  /// (`RowSchedule`).
+  steps,
+  /// For groups whose program is part of a larger one. Element-wise nodes as above. A product's
+  /// group takes in the nodes that give a beginning of a buffer (`ReadingView::is_beginning`) that
+  /// only products read, each of which has them in its group; and a reduction's those that compute
+  /// elements for the reduction alone. They copy and store nothing then.
+  parts,
+};
+
+/// Partitions the nodes of a region into groups, in an order in which they can run. `constant`
+/// nodes are in no group.
+std::vector<Group> group_nodes(const ir::Graph&, ir::RegionId, const ir::Types& types, Sharing);
 
 }  // namespace rondel::lowering

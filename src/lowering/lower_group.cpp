@@ -33,16 +33,19 @@ bool read_at_own_index(const ir::Graph& g, const ir::TypeEnvironment& k, ValueId
 /// For each result, the number of the parameter that it is written over; -1 for none. Programs of
 /// element-wise nodes load all operands of an index before they store the results.
 std::vector<std::int32_t> written_over(const ir::Graph& g, const ir::TypeEnvironment& k,
-                                       const ShapeClass& c, std::span<const std::size_t> dying) {
+                                       const ShapeClass& c, const std::optional<RowSchedule>& rows,
+                                       std::span<const std::size_t> dying) {
   std::vector<std::int32_t> over(g.root().results.size(), -1);
   std::vector<std::size_t> free;
   for (const std::size_t p : dying)
-    if (c.contiguous[p] && read_at_own_index(g, k, g.root().params[p])) free.push_back(p);
+    if (c.contiguous[p] && (rows || read_at_own_index(g, k, g.root().params[p]))) free.push_back(p);
   for (std::size_t j = 0; j < over.size(); ++j) {
     const ValueId result = g.root().results[j];
     if (!ops::is_elementwise(*g.node(g.value(result).producer).op)) continue;
     const auto same = std::ranges::find_if(free, [&](std::size_t p) {
-      return k.types[ir::index(g.root().params[p])] == k.types[ir::index(result)];
+      const ValueId param = g.root().params[p];
+      return k.types[ir::index(param)] == k.types[ir::index(result)] &&
+             (!rows || rows->may_write_over(g, result, param));
     });
     if (same == free.end()) continue;
     over[j] = static_cast<std::int32_t>(*same);
@@ -79,7 +82,9 @@ std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, const Sha
                                 .extents = known_extents(c.types[i]),
                                 .contiguous = c.contiguous[i],
                                 .dense_rows = c.dense_rows[i]}));
-  const std::vector<std::int32_t> over = written_over(g, environment, c, dying);
+  const std::optional<RowSchedule> rows =
+      nodes.size() > 1 ? schedule_rows(g, environment.types, nodes) : std::nullopt;
+  const std::vector<std::int32_t> over = written_over(g, environment, c, rows, dying);
   for (std::size_t j = 0; j < over.size(); ++j) {
     const ValueId v = g.root().results[j];
     const ir::Type& t = environment.types[ir::index(v)];
@@ -97,7 +102,8 @@ std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, const Sha
             v, one_element(b, constant_element(b, *g.constant(v)), g.constant(v)->rank()));
   for (std::size_t j = 0; j < over.size(); ++j)
     if (over[j] < 0) b.fresh(buffers[g.root().params.size() + j]);
-  lower_nodes(scope, nodes);
+  if (rows) lower_rows(scope, *rows);
+  else lower_nodes(scope, nodes);
   return b.finish();
 }
 

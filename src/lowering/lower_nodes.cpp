@@ -82,19 +82,6 @@ void store_all(const Sink& sink, const Indices& index, Ex value) {
   for (const auto& put : sink.stores) put(index, value);
 }
 
-/// Emits one element of every node of an element-wise group. All loads precede all stores, because
-/// a state may be updated in place.
-void lower_element(LoweringScope& s, std::span<const NodeId> nodes, const std::vector<Ex>& space,
-                   const Indices& index) {
-  ElementValues made;
-  compute_element(s, nodes, space, index, made);
-  for (const NodeId n : nodes) {
-    const ValueId v = s.graph.node(n).outputs[0];
-    const auto sink = s.sinks.find(v);
-    if (sink != s.sinks.end()) store_all(sink->second, index, made.at(v));
-  }
-}
-
 /// Emits the checks of the nodes that run once, before the loop nest that the nodes share.
 void lower_checks(LoweringScope& s, std::span<const NodeId> nodes, const std::vector<Ex>& space) {
   for (const NodeId n : nodes) {
@@ -207,6 +194,18 @@ void compute_element(LoweringScope& s, std::span<const NodeId> nodes, const std:
     s.builder.leave();
     values[node.outputs[0]] = result;
   }
+}
+
+ElementValues lower_element(LoweringScope& s, std::span<const NodeId> nodes,
+                            const std::vector<Ex>& space, const Indices& index) {
+  ElementValues made;
+  compute_element(s, nodes, space, index, made);
+  for (const NodeId n : nodes) {
+    const ValueId v = s.graph.node(n).outputs[0];
+    const auto sink = s.sinks.find(v);
+    if (sink != s.sinks.end()) store_all(sink->second, index, made.at(v));
+  }
+  return made;
 }
 
 void define_inlined(LoweringScope& s, ir::ValueId v, std::span<const NodeId> nodes,

@@ -1,5 +1,6 @@
 #pragma once
 #include "ir/infer.h"
+#include "lowering/row_schedule.h"
 #include "ops/meaning.h"
 #include "scalar/builder.h"
 
@@ -64,6 +65,14 @@ void load_operands(LoweringScope&, std::span<const ir::NodeId>, const scalar::In
 void compute_element(LoweringScope&, std::span<const ir::NodeId>,
                      const std::vector<scalar::Ex>& space, const scalar::Indices& index,
                      ElementValues& values);
+
+/// Emits element `index` of every node of an element-wise group, and stores what has a sink. All
+/// loads precede all stores, because a state may be updated in place. Returns the elements.
+ElementValues lower_element(LoweringScope&, std::span<const ir::NodeId>,
+                            const std::vector<scalar::Ex>& space, const scalar::Indices& index);
+
+/// Emits the nest of nodes that work on the same rows. Every result has a whole buffer as its sink.
+void lower_rows(LoweringScope&, const RowSchedule&);
 
 /// Makes v an operand whose elements the element-wise nodes compute where they are read. `space`:
 /// the extents of v.

@@ -1,0 +1,85 @@
+#include "base/error.h"
+#include "lowering/lower_nodes.h"
+
+#include <algorithm>
+
+namespace rondel::lowering {
+namespace {
+
+using ir::NodeId;
+using ir::ValueId;
+using scalar::Ex;
+using scalar::Indices;
+
+class RowLowerer {
+ public:
+  RowLowerer(LoweringScope& s, const RowSchedule& schedule)
+      : s_(s), schedule_(schedule), space_(extents_of_space()),
+        rows_(space_.begin(), space_.begin() + static_cast<std::ptrdiff_t>(schedule.leading)) {}
+
+  void run() {
+    for (const auto& [v, result] : schedule_.memory_of) share_memory(v, result);
+    for (const auto& [reduction, nodes] : schedule_.inlined)
+      if (!nodes.empty())
+        define_inlined(s_, s_.graph.node(reduction).inputs[0], nodes, space_);
+    s_.builder.for_all(rows_, [&](const Indices& row) {
+      for (const RowSchedule::Stage& stage : schedule_.stages)
+        if (stage.by_row)
+          for (const NodeId n : stage.nodes) lower_by_row(n, row);
+        else
+          lower_elements(stage.nodes, row);
+    });
+  }
+
+ private:
+  /// From any operand or result that has them.
+  std::vector<Ex> extents_of_space() const {
+    const auto has_them = [&](ValueId v) {
+      const ir::Type& t = s_.environment.types[ir::index(v)];
+      return t.is_tensor() && t.has_rank() && t.extents() == schedule_.space;
+    };
+    for (const auto& [v, sink] : s_.sinks)
+      if (has_them(v)) return sink.extents;
+    for (const auto& [v, operand] : s_.operands)
+      if (has_them(v)) return operand.extents;
+    broken_invariant("no operand or result has the extents of the rows");
+  }
+
+  void share_memory(ValueId v, ValueId result) {
+    const ops::BufferPart& part = s_.sinks.at(result).part;
+    invariant(part.buffer >= 0 && part.leading.empty(), "a value between stages has no memory");
+    s_.operands.insert_or_assign(v, whole_buffer(s_.builder, part.buffer));
+    s_.sinks.insert_or_assign(v, whole_sink(s_.builder, part.buffer));
+  }
+
+  /// Emits the row's element of a node; later nodes read it in a register.
+  void lower_by_row(NodeId n, const Indices& row) {
+    std::vector<Ex> extents = rows_;
+    Indices index = row;
+    extents.resize(space_.size(), s_.builder.index(1));
+    index.resize(space_.size(), s_.builder.index(0));
+    const ValueId v = s_.graph.node(n).outputs[0];
+    const Ex element = lower_element(s_, {&n, 1}, extents, index).at(v);
+    s_.operands.insert_or_assign(
+        v, one_element(s_.builder, element, static_cast<std::int64_t>(space_.size())));
+  }
+
+  void lower_elements(const std::vector<NodeId>& nodes, const Indices& row) {
+    const auto leading = static_cast<std::ptrdiff_t>(schedule_.leading);
+    s_.builder.for_all({space_.begin() + leading, space_.end()}, [&](const Indices& within) {
+      Indices index = row;
+      index.insert(index.end(), within.begin(), within.end());
+      lower_element(s_, nodes, space_, index);
+    });
+  }
+
+  LoweringScope& s_;
+  const RowSchedule& schedule_;
+  const std::vector<Ex> space_, rows_;
+};
+
+}  // namespace
+
+void lower_rows(LoweringScope& s, const RowSchedule& schedule) { RowLowerer(s, schedule).run(); }
+
+}  // namespace rondel::lowering

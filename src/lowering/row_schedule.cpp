@@ -1,0 +1,230 @@
+#include "lowering/row_schedule.h"
+
+#include "ops/meaning.h"
+
+#include <algorithm>
+#include <set>
+
+namespace rondel::lowering {
+namespace {
+
+using ir::Extents;
+using ir::Graph;
+using ir::NodeId;
+using ir::ValueId;
+
+class RowScheduler {
+ public:
+  RowScheduler(const Graph& g, const ir::Types& types, std::span<const NodeId> nodes)
+      : g_(g), types_(types), nodes_(nodes), inside_(nodes.begin(), nodes.end()) {}
+
+  std::optional<RowSchedule> run() {
+    if (!find_rows() || !std::ranges::all_of(nodes_, [&](NodeId n) { return fits(n); }) ||
+        !knows_extents())
+      return std::nullopt;
+    for (const NodeId n : nodes_)
+      if (folds_elements(n)) inline_elements(n);
+    divide();
+    if (!find_memory()) return std::nullopt;
+    return std::move(schedule_);
+  }
+
+ private:
+  // Which nodes can share a nest.
+
+  /// The rows are those of the first reduction.
+  bool find_rows() {
+    const auto first = std::ranges::find_if(nodes_, [&](NodeId n) { return is_reduction(n); });
+    if (first == nodes_.end()) return false;
+    const ir::Type& from = type(g_.node(*first).inputs[0]);
+    row_ = result_type(*first).extents();
+    schedule_.space = from.extents();
+    schedule_.leading = row_.size();
+    while (schedule_.leading > 0 && row_[schedule_.leading - 1] == 1) --schedule_.leading;
+    return std::ranges::equal(std::span(row_).first(schedule_.leading),
+                              std::span(schedule_.space).first(schedule_.leading));
+  }
+
+  /// Whether the node folds elements of its input 0, and keeps the axes.
+  bool is_reduction(NodeId n) const {
+    const ir::Node& node = g_.node(n);
+    const auto* each = ops::meaning_as<ops::Elements>(*node.op);
+    return each != nullptr && each->reads_once && !each->before && node.outputs.size() == 1 &&
+           is_ranked(node.inputs[0]) && is_ranked(node.outputs[0]) &&
+           result_type(n).rank() == type(node.inputs[0]).rank();
+  }
+  bool folds_elements(NodeId n) const {
+    return is_reduction(n) && gives(n, row_) &&
+           type(g_.node(n).inputs[0]).extents() == schedule_.space;
+  }
+
+  bool fits(NodeId n) const {
+    const ir::Node& node = g_.node(n);
+    if (ir::can_fail(g_, n)) return false;
+    if (folds_elements(n)) return !made_inside(node.inputs, 1);
+    if (!ops::is_elementwise(*node.op) || !is_ranked(node.outputs[0])) return false;
+    const bool by_row = gives(n, row_);
+    return (by_row || gives(n, schedule_.space)) &&
+           std::ranges::all_of(node.inputs, [&](ValueId v) {
+             return !is_inside(v) || type(v).extents() == row_ ||
+                    (!by_row && type(v).extents() == schedule_.space);
+           });
+  }
+  bool made_inside(const std::vector<ValueId>& values, std::size_t from) const {
+    return std::any_of(values.begin() + static_cast<std::ptrdiff_t>(from), values.end(),
+                       [&](ValueId v) { return is_inside(v); });
+  }
+
+  /// Whether an operand or a result tells the extents of the space.
+  bool knows_extents() const {
+    return std::ranges::any_of(nodes_, [&](NodeId n) {
+      const ir::Node& node = g_.node(n);
+      return (gives(n, schedule_.space) && is_result(node.outputs[0])) ||
+             std::ranges::any_of(node.inputs, [&](ValueId v) {
+               return v != ValueId::none && !is_inside(v) && is_ranked(v) &&
+                      type(v).extents() == schedule_.space;
+             });
+    });
+  }
+
+  // The stages.
+
+  /// Nodes that compute elements for one reduction alone run where it reads them.
+  void inline_elements(NodeId reduction) {
+    std::set<NodeId> readers{reduction};
+    std::vector<NodeId>& taken = schedule_.inlined[reduction];
+    for (std::size_t k = nodes_.size(); k-- > 0;) {
+      const NodeId n = nodes_[k];
+      if (by_row(n) || readers.contains(n) || !is_read_by(g_.node(n).outputs[0], readers)) continue;
+      readers.insert(n);
+      taken.insert(taken.begin(), n);
+    }
+    inlined_.insert(taken.begin(), taken.end());
+  }
+  bool is_read_by(ValueId v, const std::set<NodeId>& readers) const {
+    return std::ranges::all_of(g_.value(v).uses, [&](const ir::Use& use) {
+      return use.node != NodeId::none && readers.contains(use.node);
+    });
+  }
+
+  /// Elements are computed as late as a reduction that reads them allows, so that stages are few.
+  void divide() {
+    std::vector<NodeId> waiting;
+    const auto run_waiting = [&] {
+      if (waiting.empty()) return;
+      schedule_.stages.push_back({.by_row = false, .nodes = std::move(waiting)});
+      waiting.clear();
+    };
+    for (const NodeId n : nodes_) {
+      if (inlined_.contains(n)) continue;
+      if (!by_row(n)) {
+        waiting.push_back(n);
+        continue;
+      }
+      if (reads_one_of(n, waiting)) run_waiting();
+      if (schedule_.stages.empty() || !schedule_.stages.back().by_row)
+        schedule_.stages.push_back({.by_row = true, .nodes = {}});
+      schedule_.stages.back().nodes.push_back(n);
+    }
+    run_waiting();
+  }
+  /// Whether the node, or one that is inlined into it, reads what one of the others computes.
+  bool reads_one_of(NodeId n, const std::vector<NodeId>& others) const {
+    const auto reads = [&](NodeId reader) {
+      return std::ranges::any_of(g_.node(reader).inputs, [&](ValueId v) {
+        return is_inside(v) && std::ranges::count(others, g_.value(v).producer) > 0;
+      });
+    };
+    const auto within = schedule_.inlined.find(n);
+    return reads(n) || (within != schedule_.inlined.end() && std::ranges::any_of(within->second, reads));
+  }
+
+  // Memory.
+
+  bool find_memory() {
+    for (std::size_t s = 0; s < schedule_.stages.size(); ++s)
+      for (const NodeId n : schedule_.stages[s].nodes) number_[n] = s;
+    for (const auto& [reduction, nodes] : schedule_.inlined)
+      for (const NodeId n : nodes) number_[n] = number_.at(reduction);
+    std::map<ValueId, std::size_t> free_from;  // by result: when no other value is in its memory
+    for (const RowSchedule::Stage& stage : schedule_.stages)
+      for (const NodeId n : stage.nodes) {
+        const ValueId v = g_.node(n).outputs[0];
+        if (stage.by_row || is_result(v) || last_read(v) == number_.at(n)) continue;
+        const std::optional<ValueId> result = result_with_memory(v, free_from);
+        if (!result) return false;
+        schedule_.memory_of.emplace(v, *result);
+        free_from[*result] = last_read(v);
+      }
+    return true;
+  }
+  std::size_t last_read(ValueId v) const {
+    std::size_t last = number_.at(g_.value(v).producer);
+    for (const ir::Use& use : g_.value(v).uses)
+      if (inside_.contains(use.node)) last = std::max(last, number_.at(use.node));
+    return last;
+  }
+  std::optional<ValueId> result_with_memory(ValueId v,
+                                            const std::map<ValueId, std::size_t>& free_from) const {
+    for (const NodeId n : nodes_) {
+      const ValueId result = g_.node(n).outputs[0];
+      const auto free = free_from.find(result);
+      if (is_result(result) && type(result) == type(v) && number_.at(n) >= last_read(v) &&
+          (free == free_from.end() || free->second <= number_.at(g_.value(v).producer)))
+        return result;
+    }
+    return std::nullopt;
+  }
+
+  // Nodes and values.
+
+  bool by_row(NodeId n) const { return gives(n, row_); }
+  bool gives(NodeId n, const Extents& extents) const { return result_type(n).extents() == extents; }
+  const ir::Type& result_type(NodeId n) const { return type(g_.node(n).outputs[0]); }
+  const ir::Type& type(ValueId v) const { return types_[ir::index(v)]; }
+  bool is_ranked(ValueId v) const { return type(v).is_tensor() && type(v).has_rank(); }
+  bool is_inside(ValueId v) const {
+    return v != ValueId::none && g_.value(v).producer != NodeId::none &&
+           inside_.contains(g_.value(v).producer);
+  }
+  bool is_result(ValueId v) const { return !is_read_by(v, inside_); }
+
+  const Graph& g_;
+  const ir::Types& types_;
+  const std::span<const NodeId> nodes_;
+  const std::set<NodeId> inside_;
+  Extents row_;
+  std::set<NodeId> inlined_;
+  std::map<NodeId, std::size_t> number_;  ///< of the stage
+  RowSchedule schedule_;
+};
+
+}  // namespace
+
+std::optional<std::size_t> RowSchedule::stage_of(NodeId n) const {
+  for (std::size_t s = 0; s < stages.size(); ++s)
+    for (const NodeId other : stages[s].nodes) {
+      if (other == n) return s;
+      const auto within = inlined.find(other);
+      if (within != inlined.end() && std::ranges::count(within->second, n) > 0) return s;
+    }
+  return std::nullopt;
+}
+
+bool RowSchedule::may_write_over(const Graph& g, ValueId result, ValueId outside) const {
+  std::optional<std::size_t> written = stage_of(g.value(result).producer);
+  for (const auto& [v, memory] : memory_of)
+    if (memory == result) written = std::min(written, stage_of(g.value(v).producer));
+  if (!written || stages[*written].by_row) return false;
+  return std::ranges::all_of(g.value(outside).uses, [&](const ir::Use& use) {
+    const auto reads = use.node == NodeId::none ? std::nullopt : stage_of(use.node);
+    return reads && *reads <= *written;
+  });
+}
+
+std::optional<RowSchedule> schedule_rows(const Graph& g, const ir::Types& types,
+                                         std::span<const NodeId> nodes) {
+  return RowScheduler(g, types, nodes).run();
+}
+
+}  // namespace rondel::lowering

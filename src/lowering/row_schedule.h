@@ -1,0 +1,44 @@
+#pragma once
+#include "ir/infer.h"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace rondel::lowering {
+
+/// The order in which nodes that work on the same rows run in one nest: everything for one row
+/// before the next. A row is what a reduction of the trailing axes folds: for `softmax` over the
+/// last axis of [a, b], b elements. The nodes are such reductions, and element-wise nodes that give
+/// either the elements of the rows, [a, b], or one element for each row, [a, 1].
+struct RowSchedule {
+  struct Stage {
+    bool by_row = false;  ///< one element a row; otherwise the elements of a row
+    std::vector<ir::NodeId> nodes;
+  };
+  std::vector<ir::Extent> space;  ///< of the elements
+  std::size_t leading = 0;        ///< that many axes count the rows
+  std::vector<Stage> stages;
+  /// For each reduction, the nodes that compute the elements of its input 0 where it reads them.
+  std::map<ir::NodeId, std::vector<ir::NodeId>> inlined;
+  /// Values that later stages read, and that are no results: each shares the memory of a result,
+  /// which a stage writes that is the last to read the value, or a later one.
+  std::map<ir::ValueId, ir::ValueId> memory_of;
+
+  /// Whether `result` may be written over an outside value of the same type: each stage that reads
+  /// the value does so before that memory is written, or as it writes the same element.
+  bool may_write_over(const ir::Graph&, ir::ValueId result, ir::ValueId outside) const;
+
+ private:
+  /// The stage in which a node runs; nothing for other nodes.
+  std::optional<std::size_t> stage_of(ir::NodeId) const;
+};
+
+/// The schedule of the nodes, which are in order; nothing if they are of other kinds, may fail, or
+/// hand on values for which no result has memory. Values that other nodes read are the results.
+std::optional<RowSchedule> schedule_rows(const ir::Graph&, const ir::Types&,
+                                         std::span<const ir::NodeId>);
+
+}  // namespace rondel::lowering

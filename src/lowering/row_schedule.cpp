@@ -150,11 +150,11 @@ class RowScheduler {
     for (const RowSchedule::Stage& stage : schedule_.stages)
       for (const NodeId n : stage.nodes) {
         const ValueId v = g_.node(n).outputs[0];
-        if (stage.by_row || is_result(v) || last_read(v) == number_.at(n)) continue;
-        const std::optional<ValueId> result = result_with_memory(v, free_from);
-        if (!result) return false;
-        schedule_.memory_of.emplace(v, *result);
-        free_from[*result] = last_read(v);
+        if (stage.by_row || last_read(v) == number_.at(n)) continue;
+        const auto result = is_result(v) ? v : result_with_memory(v, free_from);
+        if (result == ValueId::none) return false;
+        schedule_.memory_of.emplace(v, result);
+        if (result != v) free_from[result] = last_read(v);
       }
     return true;
   }
@@ -164,8 +164,8 @@ class RowScheduler {
       if (inside_.contains(use.node)) last = std::max(last, number_.at(use.node));
     return last;
   }
-  std::optional<ValueId> result_with_memory(ValueId v,
-                                            const std::map<ValueId, std::size_t>& free_from) const {
+  /// A result whose memory the value can share; none if there is no such result.
+  ValueId result_with_memory(ValueId v, const std::map<ValueId, std::size_t>& free_from) const {
     for (const NodeId n : nodes_) {
       const ValueId result = g_.node(n).outputs[0];
       const auto free = free_from.find(result);
@@ -173,7 +173,7 @@ class RowScheduler {
           (free == free_from.end() || free->second <= number_.at(g_.value(v).producer)))
         return result;
     }
-    return std::nullopt;
+    return ValueId::none;
   }
 
   // Nodes and values.

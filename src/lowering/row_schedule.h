@@ -23,8 +23,8 @@ struct RowSchedule {
   std::vector<Stage> stages;
   /// For each reduction, the nodes that compute the elements of its input 0 where it reads them.
   std::map<ir::NodeId, std::vector<ir::NodeId>> inlined;
-  /// Values that later stages read, and that are no results: each shares the memory of a result,
-  /// which a stage writes that is the last to read the value, or a later one.
+  /// Elements that later stages read. A result is in its own memory; another value shares that of a
+  /// result, which a stage writes that is the last to read the value, or a later one.
   std::map<ir::ValueId, ir::ValueId> memory_of;
 
   /// Whether `result` may be written over an outside value of the same type: each stage that reads

@@ -11,14 +11,14 @@ namespace {
 
 /// Groups as text, "[a b](x)->(b)": the nodes, by the names of their first outputs, the inputs and
 /// the outputs of the group. A group that is no program begins with "!".
-std::string groups(const std::string& text, bool fuse = true, bool take_in = false,
+std::string groups(const std::string& text, Sharing sharing = Sharing::steps,
                    bool of_body = false) {
   const ir::Graph g = ir::parse(text);
   const ir::TypeEnvironment k = ir::type_environment(g);
   const auto name = [&](ir::ValueId v) { return g.value(v).name; };
   std::vector<std::string> all;
   const ir::RegionId r = of_body ? ir::RegionId{1} : ir::RegionId::root;
-  for (const Group& group : group_nodes(g, r, k.types, fuse, take_in)) {
+  for (const Group& group : group_nodes(g, r, k.types, sharing)) {
     const auto node = [&](ir::NodeId n) { return name(g.node(n).outputs[0]); };
     all.push_back(fmt::format("{}[{}]({})->({})", group.program ? "" : "!",
                               join(group.nodes, " ", node), join(group.inputs, " ", name),
@@ -35,7 +35,7 @@ TEST(Group, ElementsOfOneIndexSpaceComeTogether) {
     %d = exp(%b)
     yield %c, %d })g";
   EXPECT_EQ(groups(text), "[a b d](x y)->(d) [c](z)->(c)");
-  EXPECT_EQ(groups(text, false), "[a](x)->(a) [b](a y)->(b) [c](z)->(c) [d](b)->(d)");
+  EXPECT_EQ(groups(text, Sharing::none), "[a](x)->(a) [b](a y)->(b) [c](z)->(c) [d](b)->(d)");
 }
 
 TEST(Group, WhatIsReadElsewhereLeavesTheGroup) {
@@ -98,6 +98,36 @@ TEST(Group, AReductionBeginsAGroupAndABroadcastEndsOne) {
             "[a](x)->(a) [s t](a)->(t) [b](a w)->(b)");
 }
 
+TEST(Group, ReductionsOfRowsShareANestWithWhatMakesAndReadsTheRows) {
+  const auto rows = [](const std::string& nodes) {
+    return groups("graph \"g\" (%x: f32[M, N], %w: f32[N], %k: f32[M, 1]) {\n"
+                  "%last: i64[1] = constant value=i64[1] {1}\n"
+                  "%first: i64[1] = constant value=i64[1] {0}\n" +
+                  nodes + " }");
+  };
+  // softmax: %e shares the memory of %y
+  EXPECT_EQ(rows("%m = reduce_max(%x, %last)\n%d = sub(%x, %m)\n%e = exp(%d)\n"
+                 "%s = reduce_sum(%e, %last)\n%y = div(%e, %s)\nyield %y"),
+            "[m d e s y](x)->(y)");
+  // what only a reduction reads needs no memory
+  EXPECT_EQ(rows("%d = mul(%x, %x)\n%s = reduce_sum(%d, %last)\n%r = sqrt(%s)\nyield %r"),
+            "[d s r](x)->(r)");
+  // a value that a later stage reads, and no result to hold it
+  EXPECT_EQ(rows("%d = sub(%x, %w)\n%m = reduce_max(%d, %last)\n%e = sub(%d, %m)\n"
+                 "%s = reduce_sum(%e, %last)\nyield %s"),
+            "[d m e](x w)->(e) [s](e)->(s)");
+  // a result that is read again has memory of its own
+  EXPECT_EQ(rows("%d = sub(%x, %w)\n%m = reduce_max(%d, %last)\n%e = sub(%d, %m)\nyield %d, %e"),
+            "[d m e](x w)->(d e)");
+  // columns are no rows
+  EXPECT_EQ(rows("%m = reduce_max(%x, %first)\n%d = sub(%x, %m)\nyield %d"),
+            "[m](x)->(m) [d](x m)->(d)");
+  // what another step in between reads is computed before
+  EXPECT_EQ(rows("%d = sub(%x, %w)\n%z = non_zero(%d)\n%m = reduce_max(%d, %last)\n"
+                 "yield %z, %m"),
+            "[d](x w)->(d) ![z](d)->(z) [m](d)->(m)");
+}
+
 TEST(Group, ConstantsAreHeldAndKernelsStandAlone) {
   EXPECT_EQ(groups(R"g(graph "g" (%x: f32[4]) {
     %two = constant value=f32[] {2}
@@ -114,7 +144,7 @@ TEST(Group, ProductsReadBeginningsInPlace) {
         "graph \"g\" (%q: f32[1, K], %x: f32[N, K], %n: i64[1]) {\n"
         "%zero: i64[1] = constant value=i64[1] {0}\n" +
             slices + "%y = mat_mul(%q, %s) transpose_b=1\nyield %y }",
-        true, true);
+        Sharing::parts);
   };
   const std::string beginning = "%s = slice(%x, %zero, %n, %zero)\n";
   EXPECT_EQ(products(beginning), "[y s](q x zero n)->(y)");
@@ -136,7 +166,7 @@ TEST(Group, ABeginningThatOnlyProductsReadIsReadInPlaceByEach) {
         "%y = mat_mul(%q, %s) transpose_b=1\n"
         "%z = mat_mul(%p, %s)\nyield %y, %z" +
             yielded + " }",
-        true, true);
+        Sharing::parts);
   };
   EXPECT_EQ(products(""), "[y s](q x zero n)->(y) [z s](p x zero n)->(z)");
   EXPECT_EQ(products(", %s"), "[s](x n)->(s) [y](q s)->(y) [z](p s)->(z)");
@@ -151,7 +181,7 @@ TEST(Group, TheFinalStateOfALoopIsInABufferAndAStackMayNotBe) {
         "%zero: i64[1] = constant value=i64[1] {0}\n"
         "%s = slice(%" +
             read + ", %zero, %n, %zero)\n%y = mat_mul(%q, %s) transpose_b=1\nyield %y }",
-        true, true);
+        Sharing::parts);
   };
   EXPECT_THAT(product("final"), testing::HasSubstr("[y s]"));
   EXPECT_THAT(product("stack"), testing::HasSubstr("[s]"));
@@ -163,7 +193,7 @@ TEST(Group, ReductionsComputeTheirElementsWhereTheyReadThem) {
         "graph \"g\" (%x: f32[M, N], %y: f32[N]) {\n"
         "%a = neg(%x)\n%b = abs(%a)\n%c = mul(%b, %y)\n%s = reduce_sum(%c) keepdims=0\n" +
             after,
-        true, true);
+        Sharing::parts);
   };
   EXPECT_EQ(sums("yield %s }"), "[s a b c](x y)->(s)");
   EXPECT_EQ(sums("yield %s, %a }"), "[a](x)->(a) [s b c](a y)->(s)");
@@ -177,7 +207,7 @@ TEST(Group, WhatReadsElementsMoreThanOnceHasThemInMemory) {
     %a = neg(%x)
     %s = reduce_log_sum_exp(%a)
     yield %s })g",
-                   true, true),
+                   Sharing::parts),
             "[a](x)->(a) [s](a)->(s)");
 }
 
@@ -187,7 +217,7 @@ TEST(Group, AStateThatIsWrittenBeforeIsNotReadLater) {
         "graph \"g\" (%x0: f32[N], %n: i64[]) {\n"
         "%y, %ys, _ = loop trips=%n states=(%x0) { body(%i, %go, %x) {\n" +
             rest + "yield go=%go states=(%next) items=(%s) } }\nyield %y }",
-        true, true, true);
+        Sharing::parts, true);
   };
   EXPECT_EQ(body("%v = abs(%x)\n%s = reduce_sum(%v)\n%next = neg(%x)\n"),
             "[s v](x)->(s) [next](x)->(next)");
@@ -202,7 +232,7 @@ TEST(Group, WhatOthersReadIsNotReadInPlace) {
     %y = mat_mul(%q, %s) transpose_b=1
     %t = reduce_sum(%s)
     yield %y, %t })g";
-  EXPECT_EQ(groups(text, true, true), "[s](x n)->(s) [y](q s)->(y) [t](s)->(t)");
+  EXPECT_EQ(groups(text, Sharing::parts), "[s](x n)->(s) [y](q s)->(y) [t](s)->(t)");
 }
 
 TEST(Group, ElementsOfScansAreNotReadInPlace) {
@@ -219,7 +249,7 @@ TEST(Group, ElementsOfScansAreNotReadInPlace) {
       }}
       yield %c2, %ys }})g",
                     read),
-        true, true, true);
+        Sharing::parts, true);
   };
   EXPECT_EQ(body("%state"), "[y s](q state zero n)->(y)");
   EXPECT_EQ(body("%element"), "[s](element n)->(s) [y](q s)->(y)");

@@ -57,5 +57,15 @@ def _reversed(a, x, lengths):
     return _run("ReverseSequence")(a, x, lengths)
 
 
+def _by_channel(op):
+    """The evaluator broadcasts a scale of any length."""
+
+    def run(a, x, *by_channel):
+        assert all(v.shape == (x.shape[1],) for v in by_channel), "a number for each channel"
+        return _run(op)(a, x, *by_channel)
+
+    return run
+
+
 MANY = {"DynamicQuantizeLinear"}
-OPS = {**{op: _run(op) for op in NAMES}, "ReverseSequence": _reversed}
+OPS = {**{op: _run(op) for op in NAMES}, "ReverseSequence": _reversed, **{op: _by_channel(op) for op in ("BatchNormalization", "GroupNormalization", "InstanceNormalization")}}

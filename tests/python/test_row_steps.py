@@ -1,0 +1,172 @@
+"""Steps that work on the same rows run as one nest: random programs of reductions of rows and of what makes and what reads the rows.
+
+Each program runs interpreted, where every node is a step of its own, then natively, in check mode, and with threads that share every
+nest; the bits must agree. `RONDEL_ROW_PROGRAMS` sets the number of programs, `RONDEL_SEED` the first seed.
+"""
+
+import os
+import random
+
+import numpy as np
+import onnx
+import pytest
+from models import run_as
+from onnx import helper
+
+import rondel
+
+COUNT = int(os.environ.get("RONDEL_ROW_PROGRAMS", "120"))
+FIRST = int(os.environ.get("RONDEL_SEED", "0"))
+CHUNK = 20
+DTYPES = [(onnx.TensorProto.FLOAT, np.float32), (onnx.TensorProto.DOUBLE, np.float64), (onnx.TensorProto.FLOAT16, np.float16), (onnx.TensorProto.INT32, np.int32)]
+BINARY = ["Add", "Sub", "Mul", "Max", "Min"]
+UNARY = ["Neg", "Abs", "Relu", "Identity"]
+REDUCTIONS = ["ReduceSum", "ReduceMax", "ReduceMin", "ReduceMean", "ReduceSumSquare"]
+
+
+class Rows:
+    """A program: values of the shapes rows x elements, rows x 1, and some that are broadcast to them."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.dtype, self.numpy = self.random.choices(DTYPES, [6, 2, 1, 2])[0]
+        self.leading = self.random.choice([1, 1, 1, 2, 0])
+        self.trailing = self.random.choice([1, 1, 1, 2])
+        rank = self.leading + self.trailing
+        self.named = self.random.random() < 0.5
+        self.shapes = [self._shape(rank) for _ in range(2 if self.named else 1)]
+        self.nodes, self.values, self.kinds, self.inputs = [], [], {}, []
+        self.axes = helper.make_tensor("axes", onnx.TensorProto.INT64, [self.trailing], list(range(self.leading, rank)))
+        self._grow()
+
+    def _shape(self, rank):
+        extents = [0, 1, 1, 2, 3, 5, 17, 64, 70] if rank > 2 else [0, 1, 2, 3, 7, 16, 17, 63, 64, 65, 100, 130, 200]
+        return [self.random.choice(extents) for _ in range(rank)]
+
+    def _shape_of(self, kind, shape):
+        ones = [1] * self.trailing
+        return {"elements": shape, "rows": shape[: self.leading] + ones, "row": shape[self.leading :], "one": [1]}[kind]
+
+    def _input(self, kind):
+        name = f"x{len(self.inputs)}"
+        self.inputs.append((name, kind))
+        self.kinds[name] = kind
+        return name
+
+    def _add(self, op, inputs, kind, **attributes):
+        name = f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(op, inputs, [name], name=name, **attributes))
+        self.kinds[name] = kind
+        self.values.append(name)
+        return name
+
+    def _pick(self, kinds):
+        """A value of one of these kinds, a late one more often; sometimes a new input."""
+        known = [v for v in self.values if self.kinds[v] in kinds]
+        if known and self.random.random() < 0.85:
+            return known[max(self.random.randrange(len(known)), self.random.randrange(len(known)))]
+        return self._input(self.random.choice(kinds))
+
+    def _convert(self, kind):
+        """A value of another dtype in between: the place of a greatest element, or a cast."""
+        if kind == "rows" and self.trailing == 1 and 0 not in [shape[-1] for shape in self.shapes]:
+            between = self._add("ArgMax", [self._pick(["elements"])], "rows", axis=-1, keepdims=1)
+        else:
+            between = self._add("Cast", [self._pick([kind])], kind, to=onnx.TensorProto.DOUBLE)
+        self.values.remove(between)
+        self._add("Cast", [between], kind, to=self.dtype)
+
+    def _grow(self):
+        draw = self.random
+        # A value of the graph that nothing else reads can be written over.
+        self._add("Identity" if draw.random() < 0.5 else "Neg", [self._input("elements")], "elements")
+        if draw.random() < 0.5:
+            self._add("CumSum", [self.values[-1], "zero"], "elements") if self.numpy != np.float16 else None
+        for _ in range(draw.randrange(3, 16)):
+            choice = draw.random()
+            if choice < 0.3:
+                self._add(draw.choice(REDUCTIONS), [self._pick(["elements"]), "axes"], "rows", keepdims=1)
+            elif choice < 0.45:
+                kind = draw.choice(["elements", "rows"])
+                self._add(draw.choice(UNARY), [self._pick([kind])], kind)
+            elif choice < 0.5:
+                self._convert(draw.choice(["elements", "rows"]))
+            elif choice < 0.6:
+                self._add(draw.choice(BINARY), [self._pick(["rows"]), self._pick(["rows", "one"])], "rows")
+            else:
+                pair = [self._pick(["elements"]), self._pick(["elements", "rows", "rows", "row", "one"])]
+                draw.shuffle(pair)
+                self._add(draw.choice(BINARY), pair, "elements")
+        outputs = {self.values[-1], *(v for v in self.values if draw.random() < 0.15)}
+        read = {name for node in self.nodes for name in node.input}
+        self.outputs = [v for v in self.values if v in outputs or (v not in read and draw.random() < 0.7)]
+
+    def model(self):
+        extents = [f"e{k}" for k in range(len(self.shapes[0]))] if self.named else self.shapes[0]
+        graph = helper.make_graph(
+            self.nodes,
+            "rows",
+            [helper.make_tensor_value_info(name, self.dtype, self._shape_of(kind, extents)) for name, kind in self.inputs],
+            [helper.make_tensor_value_info(v, self.dtype, None) for v in self.outputs],
+            [self.axes, helper.make_tensor("zero", onnx.TensorProto.INT64, [], [0])],
+        )
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9).SerializeToString()
+
+    def feeds(self, shape):
+        generator = np.random.default_rng(self.random.randrange(2**32))
+        return {name: np.asarray(generator.integers(-4, 5, self._shape_of(kind, shape)), self.numpy) for name, kind in self.inputs}
+
+
+def results(model, feeds, jit, monkeypatch, **environment):
+    run_as(monkeypatch, jit)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    options = rondel.SessionOptions()
+    if environment:
+        options.intra_op_num_threads = 3
+    session = rondel.InferenceSession(model, options)
+    found = [session.run(None, each) for each in feeds + feeds[:1]]
+    for name in environment:
+        monkeypatch.delenv(name)
+    return found
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, CHUNK))
+def test_bits_are_those_of_single_steps(first, monkeypatch):
+    for seed in range(first, min(first + CHUNK, FIRST + COUNT)):
+        program = Rows(seed)
+        model, feeds = program.model(), [program.feeds(shape) for shape in program.shapes]
+        want = results(model, feeds, "0", monkeypatch)
+        ways = [("quick", {}), ("quick", {"RONDEL_CHECK": "1", "RONDEL_DIVIDE": "1"})]
+        for jit, environment in [*ways, ("2", {})] if seed % 4 == 0 else ways:
+            got = results(model, feeds, jit, monkeypatch, **environment)
+            for case, (ours, single) in enumerate(zip(got, want)):
+                for name, a, b in zip(program.outputs, ours, single):
+                    same = a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+                    assert same or (a.shape == b.shape and np.array_equal(a, b, equal_nan=True)), f"seed {seed}, {jit} {environment}, feeds {case}, '{name}': {a} instead of {b}"
+
+
+def test_what_dies_is_written_over_only_where_nothing_reads_it_later(monkeypatch):
+    """x + 1 dies at the sum; y - max may not be written over w, which is read again at the end."""
+    nodes = [
+        helper.make_node("Neg", ["x"], ["a"]),
+        helper.make_node("Abs", ["x"], ["w"]),
+        helper.make_node("CumSum", ["a", "zero"], ["b"]),
+        helper.make_node("CumSum", ["w", "zero"], ["c"]),
+        helper.make_node("ReduceMax", ["b", "axes"], ["m"]),
+        helper.make_node("Sub", ["b", "m"], ["e"]),
+        helper.make_node("ReduceSum", ["e", "axes"], ["s"]),
+        helper.make_node("Sub", ["e", "s"], ["d"]),
+        helper.make_node("Mul", ["d", "c"], ["y"]),
+    ]
+    constants = [helper.make_tensor("axes", onnx.TensorProto.INT64, [1], [1]), helper.make_tensor("zero", onnx.TensorProto.INT64, [], [0])]
+    x = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [7, 33])
+    y = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)
+    model = helper.make_model(helper.make_graph(nodes, "g", [x], [y], constants), opset_imports=[helper.make_opsetid("", 18)], ir_version=9).SerializeToString()
+    feeds = {"x": np.arange(231, dtype=np.float32).reshape(7, 33) % 5}
+    a, w = np.cumsum(-feeds["x"], 0), np.cumsum(np.abs(feeds["x"]), 0)
+    e = a - a.max(1, keepdims=True)
+    want = (e - e.sum(1, keepdims=True)) * w
+    for jit in ("0", "quick", "2"):
+        np.testing.assert_array_equal(results(model, [feeds], jit, monkeypatch)[0][0], want)

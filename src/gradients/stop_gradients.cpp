@@ -29,14 +29,4 @@ void stop_gradients(Graph& g, std::span<const ValueId> values) {
   for (const ValueId v : values) stop_gradient(g, v);
 }
 
-void remove_gradient_stops(Graph& g) {
-  for (const ir::RegionId r : g.regions_below(ir::RegionId::root))
-    for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) {
-      const ir::Node& node = g.node(n);
-      if (node.op->name != "stop_gradient") continue;
-      g.replace_uses(node.outputs[0], node.inputs[0]);
-      g.erase_node(n);
-    }
-}
-
 }  // namespace rondel::gradients

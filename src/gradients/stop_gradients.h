@@ -10,7 +10,4 @@ namespace rondel::gradients {
 /// these nodes survive rewrites of the graph.
 void stop_gradients(ir::Graph&, std::span<const ir::ValueId>);
 
-/// Removes all `stop_gradient`s: their readers read the inputs again.
-void remove_gradient_stops(ir::Graph&);
-
 }  // namespace rondel::gradients

@@ -23,7 +23,7 @@ struct Group {
 
 /// Which nodes share a group.
 enum class Sharing {
-  none,    ///< every node is a group of its own
+  none,  ///< every node is a group of its own
   /// Element-wise nodes over one index space that read one another, so that the values between them
   /// stay in registers; and reductions of rows with what makes and what reads their rows
   /// (`RowSchedule`).

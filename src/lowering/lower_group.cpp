@@ -82,8 +82,9 @@ std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, const Sha
                                 .extents = known_extents(c.types[i]),
                                 .contiguous = c.contiguous[i],
                                 .dense_rows = c.dense_rows[i]}));
-  const std::optional<RowSchedule> rows =
-      nodes.size() > 1 ? schedule_rows(g, environment.types, nodes) : std::nullopt;
+  const std::optional<RowSchedule> rows = nodes.size() > 1
+                                              ? schedule_rows(g, environment.types, nodes)
+                                              : std::nullopt;
   const std::vector<std::int32_t> over = written_over(g, environment, c, rows, dying);
   for (std::size_t j = 0; j < over.size(); ++j) {
     const ValueId v = g.root().results[j];

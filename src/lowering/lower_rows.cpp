@@ -20,14 +20,12 @@ class RowLowerer {
   void run() {
     for (const auto& [v, result] : schedule_.memory_of) share_memory(v, result);
     for (const auto& [reduction, nodes] : schedule_.inlined)
-      if (!nodes.empty())
-        define_inlined(s_, s_.graph.node(reduction).inputs[0], nodes, space_);
+      if (!nodes.empty()) define_inlined(s_, s_.graph.node(reduction).inputs[0], nodes, space_);
     s_.builder.for_all(rows_, [&](const Indices& row) {
       for (const RowSchedule::Stage& stage : schedule_.stages)
         if (stage.by_row)
           for (const NodeId n : stage.nodes) lower_by_row(n, row);
-        else
-          lower_elements(stage.nodes, row);
+        else lower_elements(stage.nodes, row);
     });
   }
 

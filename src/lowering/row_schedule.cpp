@@ -136,7 +136,8 @@ class RowScheduler {
       });
     };
     const auto within = schedule_.inlined.find(n);
-    return reads(n) || (within != schedule_.inlined.end() && std::ranges::any_of(within->second, reads));
+    return reads(n) ||
+           (within != schedule_.inlined.end() && std::ranges::any_of(within->second, reads));
   }
 
   // Memory.

@@ -30,6 +30,12 @@ inline ir::ValueId reduce_kept(ir::Builder& b, std::string_view op, ir::ValueId 
                                const ir::Ints& axes) {
   return b(op, {x, b.integers(axes)}, {{"keepdims", 1}});
 }
+/// x less its greatest element along the axes, so that exp does not overflow. What is computed from
+/// the differences may not change if all elements grow alike: then the gradient by the greatest
+/// element is zero, and is not computed.
+inline ir::ValueId less_greatest(ir::Builder& b, ir::ValueId x, const ir::Ints& axes) {
+  return b("sub", {x, b("stop_gradient", {reduce_kept(b, "reduce_max", x, axes)})});
+}
 /// The axes from `axis` to the last, counted from the end.
 inline ir::Ints trailing_axes(const ir::Type& x, std::int64_t axis) {
   if (axis >= 0) {

@@ -62,6 +62,9 @@ const Pass simplify_scans_pass{
     [](ir::Graph& g, const PassOptions& o) { return simplify_scans(g, o.remarks); }};
 const Pass remove_dead_pass{"remove_dead", "unread nodes are removed",
                             [](ir::Graph& g, const PassOptions&) { return remove_dead(g); }};
+const Pass remove_gradient_stops_pass{
+    "remove_gradient_stops", "what only gradients ask for is left out",
+    [](ir::Graph& g, const PassOptions&) { return remove_gradient_stops(g); }};
 const Pass narrow_elements_pass{
     "narrow_elements", "what must be one element is computed of one element",
     [](ir::Graph& g, const PassOptions&) { return narrow_elements(g); }};
@@ -114,12 +117,22 @@ const Pass pack_lists_pass{
 const Pass canonical[] = {expand_composites_pass, key_random_ops_pass,  forward_identities_pass,
                           fold_constants_pass,    simplify_states_pass, compare_integers_pass,
                           count_trips_pass,       simplify_scans_pass,  remove_dead_pass};
-const Pass optimizations[] = {
-    narrow_elements_pass,      narrow_branches_pass,       lists_to_tensors_pass,
-    grow_lists_pass,           unswitch_loops_pass,        remove_dead_states_pass,
-    predictive_commoning_pass, fuse_multiply_add_pass,     orient_products_pass,
-    hoist_invariants_pass,     common_subexpressions_pass, batch_before_loop_pass,
-    batch_after_loop_pass,     outer_products_pass,        remove_dead_pass};
+const Pass optimizations[] = {remove_gradient_stops_pass,
+                              narrow_elements_pass,
+                              narrow_branches_pass,
+                              lists_to_tensors_pass,
+                              grow_lists_pass,
+                              unswitch_loops_pass,
+                              remove_dead_states_pass,
+                              predictive_commoning_pass,
+                              fuse_multiply_add_pass,
+                              orient_products_pass,
+                              hoist_invariants_pass,
+                              common_subexpressions_pass,
+                              batch_before_loop_pass,
+                              batch_after_loop_pass,
+                              outer_products_pass,
+                              remove_dead_pass};
 const Pass for_storage[] = {pair_optionals_pass,  pack_lists_pass,         narrow_elements_pass,
                             narrow_branches_pass, remove_dead_states_pass, hoist_invariants_pass,
                             remove_dead_pass};

@@ -27,6 +27,20 @@ std::vector<ValueId> reads(const Graph& g, const ir::Node& n) {
   return all;
 }
 
+/// Removes the nodes of an op that gives its input: their readers read the input instead.
+bool forward(Graph& g, std::string_view op) {
+  bool changed = false;
+  for (const RegionId r : g.regions_below(RegionId::root))
+    for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) {
+      const ir::Node& node = g.node(n);
+      if (node.op->name != op || node.outputs[0] == ValueId::none) continue;
+      replace_value(g, node.outputs[0], node.inputs[0]);
+      g.erase_node(n);
+      changed = true;
+    }
+  return changed;
+}
+
 }  // namespace
 
 bool remove_dead(Graph& g) {
@@ -47,17 +61,8 @@ bool remove_dead(Graph& g) {
   return changed;
 }
 
-bool forward_identities(Graph& g) {
-  bool changed = false;
-  for (const RegionId r : g.regions_below(RegionId::root))
-    for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) {
-      const ir::Node& node = g.node(n);
-      if (node.op->name != "identity" || node.outputs[0] == ValueId::none) continue;
-      replace_value(g, node.outputs[0], node.inputs[0]);
-      g.erase_node(n);
-      changed = true;
-    }
-  return changed;
-}
+bool forward_identities(Graph& g) { return forward(g, "identity"); }
+
+bool remove_gradient_stops(Graph& g) { return forward(g, "stop_gradient"); }
 
 }  // namespace rondel::passes

@@ -11,4 +11,7 @@ bool remove_dead(ir::Graph&);
 /// Removes `identity` nodes: their readers read the input of the identity instead.
 bool forward_identities(ir::Graph&);
 
+/// The same for `stop_gradient` nodes, where nothing is differentiated any more.
+bool remove_gradient_stops(ir::Graph&);
+
 }  // namespace rondel::passes

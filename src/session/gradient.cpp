@@ -8,6 +8,7 @@
 #include "ir/builder.h"
 #include "passes/hoist_invariants.h"
 #include "passes/lists_to_tensors.h"
+#include "passes/remove_dead.h"
 #include "session/constants_as_inputs.h"
 #include "session/export_source.h"
 #include "session/from_graph.h"
@@ -225,7 +226,7 @@ Graph with_gradient(Graph g, const GradientOptions& o) {
   request.targets = outputs_differentiated(g, o);
   request.seed = seeds(g, request.targets, o);
   add_outputs(g, gradients::add_gradient(g, request), o.wrt, o.prefix);
-  gradients::remove_gradient_stops(g);
+  passes::remove_gradient_stops(g);
   canonicalize(g);
   variables.restore();
   return g;
@@ -276,7 +277,7 @@ Graph with_tangents(Graph g, const TangentOptions& o) {
     g.replace_uses(reverse.seed[k], output_named(g, names[k]));
     erase_input(g, reverse.seed[k]);
   }
-  gradients::remove_gradient_stops(g);
+  passes::remove_gradient_stops(g);
   canonicalize(g);
   variables.restore();
   return g;

@@ -7,6 +7,7 @@
 #include "gradients/stop_gradients.h"
 #include "ir/builder.h"
 #include "ir/clone.h"
+#include "passes/remove_dead.h"
 #include "session/constants_as_inputs.h"
 
 #include <algorithm>
@@ -144,7 +145,7 @@ void write_gradient(Graph& g, NodeId n) {
     g.replace_uses(given, adjoints[j]);
   }
   g.erase_node(n);
-  gradients::remove_gradient_stops(g);
+  passes::remove_gradient_stops(g);
 }
 
 }  // namespace

@@ -100,10 +100,11 @@ TEST(Group, AReductionBeginsAGroupAndABroadcastEndsOne) {
 
 TEST(Group, ReductionsOfRowsShareANestWithWhatMakesAndReadsTheRows) {
   const auto rows = [](const std::string& nodes) {
-    return groups("graph \"g\" (%x: f32[M, N], %w: f32[N], %k: f32[M, 1]) {\n"
-                  "%last: i64[1] = constant value=i64[1] {1}\n"
-                  "%first: i64[1] = constant value=i64[1] {0}\n" +
-                  nodes + " }");
+    return groups(
+        "graph \"g\" (%x: f32[M, N], %w: f32[N], %k: f32[M, 1]) {\n"
+        "%last: i64[1] = constant value=i64[1] {1}\n"
+        "%first: i64[1] = constant value=i64[1] {0}\n" +
+        nodes + " }");
   };
   // softmax: %e shares the memory of %y
   EXPECT_EQ(rows("%m = reduce_max(%x, %last)\n%d = sub(%x, %m)\n%e = exp(%d)\n"

@@ -19,9 +19,10 @@ std::vector<ir::NodeId> computed(const ir::Graph& g) {
 /// The stages as text: "rows(m)" for one element a row, "elements(d e)" for the elements; "s<d"
 /// for nodes that are inlined into s; then the memory of elements that later stages read, "e@y".
 std::string schedule(const std::string& nodes) {
-  const ir::Graph g = ir::parse("graph \"g\" (%x: f32[M, N], %w: f32[N], %k: f32[M, 1]) {\n"
-                                "%last: i64[1] = constant value=i64[1] {1}\n" +
-                                nodes + " }");
+  const ir::Graph g = ir::parse(
+      "graph \"g\" (%x: f32[M, N], %w: f32[N], %k: f32[M, 1]) {\n"
+      "%last: i64[1] = constant value=i64[1] {1}\n" +
+      nodes + " }");
   const ir::TypeEnvironment k = ir::type_environment(g);
   const std::optional<RowSchedule> rows = schedule_rows(g, k.types, computed(g));
   if (!rows) return "none";
@@ -34,7 +35,8 @@ std::string schedule(const std::string& nodes) {
   };
   std::vector<std::string> words;
   for (const RowSchedule::Stage& s : rows->stages)
-    words.push_back(fmt::format("{}({})", s.by_row ? "rows" : "elements", join(s.nodes, " ", name)));
+    words.push_back(
+        fmt::format("{}({})", s.by_row ? "rows" : "elements", join(s.nodes, " ", name)));
   for (const auto& [v, result] : rows->memory_of)
     words.push_back(g.value(v).name + "@" + g.value(result).name);
   return join(words, " ");
@@ -54,8 +56,9 @@ TEST(RowSchedule, LayerNormalization) {
 }
 
 TEST(RowSchedule, AResultIsMemoryForOneValueAtATime) {
-  const std::string twice = "%a = neg(%x)\n%s = reduce_sum(%a, %last)\n%b = sub(%a, %s)\n"
-                            "%t = reduce_sum(%b, %last)\n";
+  const std::string twice =
+      "%a = neg(%x)\n%s = reduce_sum(%a, %last)\n%b = sub(%a, %s)\n"
+      "%t = reduce_sum(%b, %last)\n";
   EXPECT_EQ(schedule(twice + "%y = sub(%b, %t)\nyield %y"),
             "elements(a) rows(s) elements(b) rows(t) elements(y) a@y b@y");
   EXPECT_EQ(schedule(twice + "%c = sub(%b, %t)\n%y = sub(%c, %a)\nyield %y"), "none");

@@ -9,7 +9,7 @@ using ir::ValueId;
 std::vector<ValueId> log_softmax_of(ir::Builder& b, const ir::Node& node) {
   const ir::Ints axis{node.attributes.i("axis", -1)};
   const ValueId x = wide_value(b, node.inputs[0]);
-  const ValueId below = b("sub", {x, reduce_kept(b, "reduce_max", x, axis)});
+  const ValueId below = less_greatest(b, x, axis);
   const ValueId total = reduce_kept(b, "reduce_sum", b("exp", {below}), axis);
   return {as(b, b("sub", {below, b("log", {total})}), dtype_of(b, node.inputs[0]))};
 }

@@ -6,12 +6,11 @@ namespace {
 
 using ir::ValueId;
 
-/// Subtracts the greatest element first, so that exp does not overflow. One division a row: the sum
-/// is between 1 and the number of elements.
+/// One division for all elements along the axis: their sum is between 1 and their number.
 std::vector<ValueId> softmax_of(ir::Builder& b, const ir::Node& node) {
   const ir::Ints axis{node.attributes.i("axis", -1)};
   const ValueId x = wide_value(b, node.inputs[0]);
-  const ValueId e = b("exp", {b("sub", {x, reduce_kept(b, "reduce_max", x, axis)})});
+  const ValueId e = b("exp", {less_greatest(b, x, axis)});
   const ValueId sum = reduce_kept(b, "reduce_sum", e, axis);
   const ValueId y = b("mul", {e, b("reciprocal", {sum})});
   return {as(b, y, dtype_of(b, node.inputs[0]))};

@@ -165,6 +165,8 @@ Value sequence_of(const std::string& dtype, const std::vector<Value>& items) {
   return Sequence{t, std::make_shared<const std::vector<Tensor>>(std::move(tensors))};
 }
 
+Value map_of(const Value& keys, const Value& values) { return Map{keys.tensor(), values.tensor()}; }
+
 /// NumPy's dtype for a dtype, if the buffer protocol gives the right one.
 std::optional<nb::dlpack::dtype> numpy_dtype(DType t) {
   switch (t) {
@@ -251,6 +253,8 @@ nb::object to_python(const Value& v) {
     for (const Tensor& t : *v.sequence().items) items.append(tensor_to_python(t));
     return nb::make_tuple("sequence", items, std::string(name(v.sequence().dtype)));
   }
+  if (v.is_map())
+    return nb::make_tuple("map", tensor_to_python(v.map().keys), tensor_to_python(v.map().values));
   if (v.is_optional())
     return v.optional().held ? to_python(*v.optional().held) : nb::object(nb::none());
   return v.is_tensor() ? tensor_to_python(v.tensor()) : nb::object(nb::none());
@@ -284,6 +288,7 @@ void bind_values(nb::module_& m) {
   m.def("tensor_over", &tensor_over);
   m.def("tensor_of_strings", &tensor_of_strings, nb::arg("extents"), nb::arg("items"));
   m.def("sequence_of", &sequence_of);
+  m.def("map_of", &map_of);
   m.def("nothing", [] { return Value(Optional{}); });
 }
 

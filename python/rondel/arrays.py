@@ -252,9 +252,7 @@ def from_value(unpacked, what: str):
 
 def _elements(dtype, data) -> np.ndarray:
     if dtype == "str":
-        array = np.empty(len(data), dtype=object)
-        array[:] = data
-        return array
+        return data
     if dtype in _BYTE_STORAGE:
         return data.view(_BYTE_STORAGE[dtype]).astype(numpy_dtype(dtype))
     return data.view(numpy_dtype(dtype))

@@ -122,18 +122,26 @@ struct Optional {
   std::shared_ptr<const Value> held;
 };
 
-/// The value on an edge of a graph: nothing, a tensor, a sequence or an optional.
-class RONDEL_API Value : public std::variant<std::monostate, Tensor, Sequence, Optional> {
+/// Values by key: two lists (rank 1) of equal length. The keys are i64 or text; of equal keys, the
+/// last counts.
+struct Map {
+  Tensor keys, values;
+};
+
+/// The value on an edge of a graph: nothing, a tensor, a sequence, an optional or a map.
+class RONDEL_API Value : public std::variant<std::monostate, Tensor, Sequence, Optional, Map> {
  public:
   using variant::variant;
   bool defined() const { return index() != 0; }
   bool is_tensor() const { return std::holds_alternative<Tensor>(*this); }
   bool is_sequence() const { return std::holds_alternative<Sequence>(*this); }
   bool is_optional() const { return std::holds_alternative<Optional>(*this); }
+  bool is_map() const { return std::holds_alternative<Map>(*this); }
   /// Each of these throws Error(caller) if the value is of another kind.
   const Tensor& tensor() const { return held<Tensor>("a tensor"); }
   const Sequence& sequence() const { return held<Sequence>("a sequence"); }
   const Optional& optional() const { return held<Optional>("an optional"); }
+  const Map& map() const { return held<Map>("a map"); }
 
  private:
   template <class T> const T& held(const char* kind) const {
@@ -143,7 +151,7 @@ class RONDEL_API Value : public std::variant<std::monostate, Tensor, Sequence, O
   [[noreturn]] void is_not(const char* kind) const;
 };
 
-/// "f32[2,3]", "seq of 3 f32", "optional (empty)"
+/// "f32[2,3]", "seq of 3 f32", "optional (empty)", "map of 3 str to f32"
 RONDEL_API std::string to_text(const Value&);
 
 }  // namespace rondel

@@ -116,10 +116,10 @@ std::optional<Value> plain_array(nb::handle array) {
   return Tensor(*t, std::move(shape), std::move(strides), memory->buf, memory);
 }
 
-/// numpy.ndarray, int64 and uint64, which live as long as the process. They are looked up when the
-/// module is loaded: a later import might wait for another thread.
+/// numpy.ndarray, int64, uint64 and the function empty, which live as long as the process. They are
+/// looked up when the module is loaded: a later import might wait for another thread.
 PyTypeObject* array_type = nullptr;
-PyObject *int64_type = nullptr, *uint64_type = nullptr;
+PyObject *int64_type = nullptr, *uint64_type = nullptr, *empty_array = nullptr;
 
 void find_numpy_types() {
   const nb::module_ numpy = nb::module_::import_("numpy");
@@ -127,6 +127,7 @@ void find_numpy_types() {
   array_type = reinterpret_cast<PyTypeObject*>(find("ndarray"));
   int64_type = find("int64");
   uint64_type = find("uint64");
+  empty_array = find("empty");
 }
 
 /// A tensor of the items, which are str or bytes; nothing if one is neither. Throws Python's
@@ -138,12 +139,12 @@ std::optional<Value> tensor_of_strings(const std::vector<std::int64_t>& extents,
   for (const nb::handle item : items) {
     Py_ssize_t size = 0;
     if (PyBytes_Check(item.ptr())) {
-      *to++ = {PyBytes_AS_STRING(item.ptr()),
-               static_cast<std::size_t>(PyBytes_GET_SIZE(item.ptr()))};
+      (to++)->assign(PyBytes_AS_STRING(item.ptr()),
+                     static_cast<std::size_t>(PyBytes_GET_SIZE(item.ptr())));
     } else if (!PyUnicode_Check(item.ptr())) {
       return std::nullopt;
     } else if (const char* text = PyUnicode_AsUTF8AndSize(item.ptr(), &size)) {
-      *to++ = {text, static_cast<std::size_t>(size)};
+      (to++)->assign(text, static_cast<std::size_t>(size));
     } else {
       PyErr_Clear();
       const auto bytes = nb::steal<nb::bytes>(
@@ -164,6 +165,8 @@ Value sequence_of(const std::string& dtype, const std::vector<Value>& items) {
   const DType t = tensors.empty() ? dtype_named(dtype) : tensors[0].dtype();
   return Sequence{t, std::make_shared<const std::vector<Tensor>>(std::move(tensors))};
 }
+
+Value map_of(const Value& keys, const Value& values) { return Map{keys.tensor(), values.tensor()}; }
 
 /// NumPy's dtype for a dtype, if the buffer protocol gives the right one.
 std::optional<nb::dlpack::dtype> numpy_dtype(DType t) {
@@ -198,14 +201,21 @@ nb::object array_of_long(const Tensor& t, std::span<const std::size_t> shape) {
       .attr("view")(nb::handle(t.dtype() == DType::u64 ? uint64_type : int64_type));
 }
 
+/// An array of str, with one axis. Its elements are set in place: NumPy would look into each.
 nb::object strings_of(const Tensor& t) {
-  nb::list items;
-  for (std::int64_t i = 0; i < t.size(); ++i) {
-    const std::string& s = t.data_as<std::string>()[i];
-    items.append(
-        nb::steal(PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), escapes)));
+  const std::int64_t count = t.size();
+  nb::object array = nb::handle(empty_array)(count, "O");
+  const std::shared_ptr<Py_buffer> memory = memory_of(array, PyBUF_ND | PyBUF_WRITABLE);
+  if (!memory) throw nb::python_error();
+  auto** const items = static_cast<PyObject**>(memory->buf);
+  const auto* const texts = t.data_as<std::string>();
+  for (std::int64_t i = 0; i < count; ++i) {
+    PyObject* text = PyUnicode_DecodeUTF8(texts[i].data(), static_cast<Py_ssize_t>(texts[i].size()),
+                                          escapes);
+    if (text == nullptr) throw nb::python_error();
+    Py_XSETREF(items[i], text);
   }
-  return items;
+  return array;
 }
 
 nb::object bytes_of(const Tensor& t) {
@@ -251,6 +261,8 @@ nb::object to_python(const Value& v) {
     for (const Tensor& t : *v.sequence().items) items.append(tensor_to_python(t));
     return nb::make_tuple("sequence", items, std::string(name(v.sequence().dtype)));
   }
+  if (v.is_map())
+    return nb::make_tuple("map", tensor_to_python(v.map().keys), tensor_to_python(v.map().values));
   if (v.is_optional())
     return v.optional().held ? to_python(*v.optional().held) : nb::object(nb::none());
   return v.is_tensor() ? tensor_to_python(v.tensor()) : nb::object(nb::none());
@@ -284,6 +296,7 @@ void bind_values(nb::module_& m) {
   m.def("tensor_over", &tensor_over);
   m.def("tensor_of_strings", &tensor_of_strings, nb::arg("extents"), nb::arg("items"));
   m.def("sequence_of", &sequence_of);
+  m.def("map_of", &map_of);
   m.def("nothing", [] { return Value(Optional{}); });
 }
 

@@ -1,5 +1,7 @@
 """Conversions between NumPy arrays and the engine's values."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from . import _rondel
@@ -93,7 +95,7 @@ def _inner(onnx_type):
 
 
 def to_value(x, what: str, expected: str):
-    """The value of a feed: an array, scalar, list (a sequence if one is expected) or None.
+    """The value of a feed: an array, scalar, list (a sequence if one is expected), dict (for a map) or None.
 
     what: how errors name the feed; expected: the ONNX type text of the input, or "" if the model has no such input.
     """
@@ -101,6 +103,8 @@ def to_value(x, what: str, expected: str):
         return _rondel.nothing()
     if "seq(" in expected:
         return _sequence(x, what, expected)
+    if expected.startswith("map("):
+        return _map(x, what, expected)
     array = as_array(x, what, expected)
     name = _NATIVE.get(array.dtype)
     if name is not None:
@@ -137,6 +141,17 @@ def _sequence(x, what, expected):
             raise CallerError(f"item {k} of {what} is None; expected {item_type}")
         items.append(to_value(item, f"item {k} of {what}", item_type))
     return _rondel.sequence_of(element_name(expected), items)
+
+
+def _map(x, what, expected):
+    if not isinstance(x, Mapping):
+        raise CallerError(f"{what} is a {type(x).__name__}; expected {expected}, a dict")
+    key, value = "string" if expected.startswith("map(string") else "int64", _inner(expected)
+    values = list(x.values())
+    if value != "string":
+        values = [int(v) if isinstance(v, (bool, np.bool_)) else v for v in values]
+    keys = to_value(list(x), f"the list of keys of {what}", f"tensor({key})")
+    return _rondel.map_of(keys, to_value(values, f"the list of values of {what}", f"tensor({value})"))
 
 
 def as_array(x, what, expected) -> np.ndarray:
@@ -224,6 +239,9 @@ def from_value(unpacked, what: str):
     if unpacked[0] == "sequence":
         items = [from_value(item, f"item {k} of {what}") for k, item in enumerate(unpacked[1])]
         return items or EmptySequence(unpacked[2])
+    if unpacked[0] == "map":
+        keys, values = (from_value(part, what).tolist() for part in unpacked[1:])
+        return dict(zip(keys, values))
     _, dtype, shape, data = unpacked
     try:
         return _elements(dtype, data).reshape(shape)
@@ -234,9 +252,7 @@ def from_value(unpacked, what: str):
 
 def _elements(dtype, data) -> np.ndarray:
     if dtype == "str":
-        array = np.empty(len(data), dtype=object)
-        array[:] = data
-        return array
+        return data
     if dtype in _BYTE_STORAGE:
         return data.view(_BYTE_STORAGE[dtype]).astype(numpy_dtype(dtype))
     return data.view(numpy_dtype(dtype))

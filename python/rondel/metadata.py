@@ -8,7 +8,7 @@ from typing import Any
 class NodeArg:
     """An input or output: its name, type ('tensor(float)') and shape (numbers, names, or None).
 
-    As in onnxruntime, a sequence has shape []. An optional has the shape of the tensor it may hold. A tensor of
+    As in onnxruntime, a sequence or a map has shape []. An optional has the shape of the tensor it may hold. A tensor of
     unknown rank has shape None.
     """
 
@@ -19,7 +19,7 @@ class NodeArg:
     def __init__(self, info: Any) -> None:
         self.name = info.name
         self.type = info.type
-        self.shape = [] if "seq(" in info.type else _shape(info.shape)
+        self.shape = [] if "seq(" in info.type or "map(" in info.type else _shape(info.shape)
 
     def __repr__(self) -> str:
         return f"NodeArg(name='{self.name}', type='{self.type}', shape={self.shape})"

@@ -32,7 +32,7 @@ from .sparse import SparseTensor
 from .texts import session_html, session_text, short_type
 
 Feeds = Mapping[str, Any]
-"""What a run reads: a dict of the name of an input to an array, number, list (a sequence), OrtValue or None."""
+"""What a run reads: a dict of the name of an input to an array, number, list (a sequence), dict (a map), OrtValue or None."""
 
 AsyncCallback = Callable[[list[Any], Any, str], Any]
 """Called with the outputs, the user data, and the text of the error ('': none)."""
@@ -170,7 +170,7 @@ class InferenceSession(ExplainsMissingNames):
         """Runs the model. Returns the named outputs (None: all) as arrays, lists for sequences, None for empty optionals,
         lists of dicts for the maps that ZipMap makes.
 
-        input_feed: dict of name to array, scalar, list (sequences), OrtValue or None (optionals). Numbers and lists
+        input_feed: dict of name to array, scalar, list (sequences), dict (maps), OrtValue or None (optionals). Numbers and lists
         without a dtype get the dtype of the input. Raises CallerError for feeds that do not fit the model (the
         error names the input, what was given and what was expected) and for data that an op does not accept,
         LimitExceeded when a budget is used up, DeadlineExceeded and Cancelled as run_options say,

@@ -199,6 +199,10 @@ std::string to_text(const Value& value) {
   if (value.is_tensor()) return to_text(value.tensor().dtype(), value.tensor().shape());
   if (value.is_sequence())
     return fmt::format("seq of {} {}", value.sequence().size(), name(value.sequence().dtype));
+  if (value.is_map()) {
+    const auto& [keys, values] = value.map();
+    return fmt::format("map of {} {} to {}", keys.size(), name(keys.dtype()), name(values.dtype()));
+  }
   if (!value.is_optional()) return "nothing";
   const auto& held = value.optional().held;
   return held ? fmt::format("optional of {}", to_text(*held)) : "optional (empty)";

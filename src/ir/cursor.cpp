@@ -296,6 +296,27 @@ Integer Cursor::factor(int depth) {
 
 Type Cursor::type() { return type(0); }
 
+DType Cursor::dtype() {
+  const std::size_t start = at();
+  const std::string w = word("a dtype");
+  const std::optional<DType> found = parse_dtype(w);
+  if (!found) fail(start, "expected a dtype, found '{}'", w);
+  return *found;
+}
+
+/// The rest of a map's type.
+Type Cursor::map_type() {
+  expect('<');
+  const std::size_t start = at();
+  const DType key = dtype();
+  if (key != DType::i64 && key != DType::string)
+    fail(start, "the keys of a map are {}; expected i64 or {}", name(key), name(DType::string));
+  expect(',');
+  const DType value = dtype();
+  expect('>');
+  return Type::map(key, value);
+}
+
 Type Cursor::type(int depth) {
   const std::size_t start = at();
   if (depth > most_nested_types) fail(start, "a type nests deeper than {}", most_nested_types);
@@ -307,6 +328,7 @@ Type Cursor::type(int depth) {
     expect('>');
     return w == "seq" ? Type::sequence(std::move(element)) : Type::optional(std::move(element));
   }
+  if (w == "map") return map_type();
   const std::optional<DType> dtype = parse_dtype(w);
   if (!dtype) fail(start, "expected a type, found '{}'", w);
   const std::size_t open = at();

@@ -60,6 +60,8 @@ class Cursor {
   /// A run of letters, digits, `_`, `.`, `+` and `-`.
   std::string_view token();
   Type type(int depth);
+  Type map_type();
+  DType dtype();
   Extents extents();
   /// An integer as `to_text(Integer)` prints it: sums, products, quotients, `max`, `min`.
   Integer sum(int depth);

@@ -313,7 +313,10 @@ class Inference {
                 const Extent& trips) {
     if (!item.is_tensor())
       fail_at(n, "item {} of the body is {} {}; what a loop stacks must be a tensor", k,
-              item.is_sequence() ? "a sequence," : "an optional,", to_text(item));
+              item.is_sequence() ? "a sequence,"
+              : item.is_map()    ? "a map,"
+                                 : "an optional,",
+              to_text(item));
     if (!item.has_rank()) return Type::unranked(item.dtype());
     const std::int64_t rank = item.rank() + 1, axis = parts.axis_out[k];
     if (!has_axis(axis, rank))

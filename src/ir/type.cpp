@@ -43,8 +43,17 @@ Type Type::optional(Type element) {
   return t;
 }
 
+Type Type::map(DType key, DType value) {
+  Type t;
+  t.kind_ = Kind::map;
+  t.dtype_ = value;
+  t.key_ = key;
+  return t;
+}
+
 Type Type::of(const Value& v) {
   if (v.is_tensor()) return tensor(v.tensor().dtype(), v.tensor().shape());
+  if (v.is_map()) return map(v.map().keys.dtype(), v.map().values.dtype());
   if (v.is_sequence()) {
     const Sequence& s = v.sequence();
     std::optional<Type> element;
@@ -60,9 +69,14 @@ Type Type::of(const Value& v) {
 }
 
 DType Type::dtype() const {
-  if (is_tensor()) return dtype_;
+  if (is_tensor() || is_map()) return dtype_;
   invariant(element_ != nullptr, "a type without elements has no dtype");
   return element_->dtype();
+}
+
+DType Type::key() const {
+  invariant(is_map(), "a type that is no map has no keys");
+  return key_;
 }
 
 const Extents& Type::extents() const {
@@ -97,6 +111,7 @@ Shape Type::static_shape() const {
 bool Type::operator==(const Type& o) const {
   if (kind_ != o.kind_) return false;
   if (kind_ == Kind::none) return true;
+  if (kind_ == Kind::map) return key_ == o.key_ && dtype_ == o.dtype_;
   if (kind_ != Kind::tensor) return *element_ == *o.element_;
   if (dtype_ != o.dtype_ || shape_.has_value() != o.shape_.has_value()) return false;
   if (!shape_) return true;
@@ -113,6 +128,7 @@ std::string to_text(const Type& t) {
     case Type::Kind::none: return "none";
     case Type::Kind::sequence: return "seq<" + to_text(t.element()) + ">";
     case Type::Kind::optional: return "optional<" + to_text(t.element()) + ">";
+    case Type::Kind::map: return fmt::format("map<{}, {}>", name(t.key()), name(t.dtype()));
     case Type::Kind::tensor: break;
   }
   std::string s(name(t.dtype()));
@@ -141,6 +157,7 @@ std::optional<Type> join(const Type& a, const Type& b) {
     return std::nullopt;
   }
   if (a.kind() == Type::Kind::none) return a;
+  if (a.is_map()) return a == b ? std::optional(a) : std::nullopt;
   if (a.kind() != Type::Kind::tensor) {
     auto element = join(a.element(), b.element());
     if (!element) return std::nullopt;
@@ -169,6 +186,7 @@ bool fits(const Type& actual, const Type& declared) {
   if (declared.kind() == Type::Kind::none || actual.kind() == Type::Kind::none) return true;
   if (actual.is_optional() && !declared.is_optional()) return fits(actual.element(), declared);
   if (actual.kind() != declared.kind()) return false;
+  if (actual.is_map()) return actual == declared;
   if (actual.kind() != Type::Kind::tensor) return fits(actual.element(), declared.element());
   if (actual.dtype() != declared.dtype()) return false;
   if (!actual.has_rank() || !declared.has_rank()) return true;

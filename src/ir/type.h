@@ -8,12 +8,12 @@
 
 namespace rondel::ir {
 
-/// The type of a value: a tensor (dtype and extents, or unknown rank), a sequence of tensors, or an
-/// optional of either. `none` is the type of an output that is left out, or whose type is not
-/// inferred yet.
+/// The type of a value: a tensor (dtype and extents, or unknown rank), a sequence of tensors, an
+/// optional of either, or a map. `none` is the type of an output that is left out, or whose type is
+/// not inferred yet.
 class Type {
  public:
-  enum class Kind : std::uint8_t { none, tensor, sequence, optional };
+  enum class Kind : std::uint8_t { none, tensor, sequence, optional, map };
 
   Type() = default;
   static Type tensor(DType, Extents);
@@ -23,6 +23,7 @@ class Type {
   static Type ranked(DType, std::int64_t rank);  ///< all extents unknown
   static Type sequence(Type element);
   static Type optional(Type element);
+  static Type map(DType key, DType value);
   /// The exact type of a value.
   static Type of(const Value&);
 
@@ -30,8 +31,11 @@ class Type {
   bool is_tensor() const { return kind_ == Kind::tensor; }
   bool is_sequence() const { return kind_ == Kind::sequence; }
   bool is_optional() const { return kind_ == Kind::optional; }
-  /// The dtype of a tensor, or of the tensors in a sequence or an optional.
+  bool is_map() const { return kind_ == Kind::map; }
+  /// The dtype of a tensor, of the tensors in a sequence or an optional, or of the values of a map.
   DType dtype() const;
+  /// The dtype of the keys of a map.
+  DType key() const;
   bool has_rank() const { return shape_.has_value(); }
   std::int64_t rank() const { return static_cast<std::int64_t>(extents().size()); }
   const Extents& extents() const;
@@ -47,12 +51,13 @@ class Type {
 
  private:
   Kind kind_ = Kind::none;
-  DType dtype_ = DType::f32;
+  DType dtype_ = DType::f32, key_ = DType::i64;
   std::optional<Extents> shape_;
   std::shared_ptr<const Type> element_;
 };
 
-/// "f32[N, 4]", "f32[N + 1, ?]", "f32[...]" (unknown rank), "seq<f32[3]>", "optional<i64[]>".
+/// "f32[N, 4]", "f32[N + 1, ?]", "f32[...]" (unknown rank), "seq<f32[3]>", "optional<i64[]>",
+/// "map<str, f32>".
 std::string to_text(const Type&);
 /// The most specific type that both types fit; nothing if kinds or dtypes differ.
 std::optional<Type> join(const Type&, const Type&);

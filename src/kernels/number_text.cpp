@@ -47,19 +47,7 @@ bool out_of_range_number(std::string_view text, double& value) {
   return true;
 }
 
-template <class T> T saturated(double x) {
-  if constexpr (std::is_same_v<T, bool>) return x != 0;
-  else if constexpr (std::is_floating_point_v<T>) return static_cast<T>(x);
-  else {
-    if (std::isnan(x)) return 0;
-    const auto low = static_cast<double>(std::numeric_limits<T>::min());
-    const double high = std::ldexp(1.0, std::numeric_limits<T>::digits);
-    if (x < low) return std::numeric_limits<T>::min();
-    return x >= high ? std::numeric_limits<T>::max() : static_cast<T>(x);
-  }
-}
-
-template <class T> T number(std::string_view text) {
+template <class T> T parsed_number(std::string_view text) {
   text = trimmed(text);
   if constexpr (std::is_same_v<T, bool>) {
     if (same_letters(text, "true")) return true;
@@ -88,7 +76,7 @@ template <class T> void from_text(UnsizedCall& call) {
   const auto n = static_cast<std::size_t>(in.size());
   StopCheck stop(call);
   for (std::size_t i = 0; i < n; ++i) {
-    out.data_as<T>()[i] = number<T>(in.data_as<std::string>()[i]);
+    out.data_as<T>()[i] = parsed_number<T>(in.data_as<std::string>()[i]);
     stop.add_work(64);
   }
 }
@@ -115,6 +103,10 @@ double text_number(std::string_view whole) {
   else if (negative) value = -value;
   return value;
 }
+
+template <class T> T text_as(std::string_view text) { return parsed_number<T>(text); }
+template float text_as(std::string_view);
+template std::int64_t text_as(std::string_view);
 
 void numbers_to_text(UnsizedCall& call) {
   switch (call.tensor(0).dtype()) {

@@ -16,7 +16,8 @@ UnsizedKernel matches_of(const std::string& pattern) {
   return [expression](UnsizedCall& call) {
     const Tensor x = call.packed(0), y = call.make(0, DType::boolean, x.shape());
     StopCheck stop(call);
-    for (std::int64_t i = 0; i < x.size(); ++i) {
+    const std::int64_t count = x.size();
+    for (std::int64_t i = 0; i < count; ++i) {
       const std::string& text = x.data_as<std::string>()[i];
       y.data_as<bool>()[i] = re2::RE2::FullMatch(text, *expression);
       stop.add_work(64 + static_cast<std::int64_t>(text.size()));

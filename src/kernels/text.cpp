@@ -12,41 +12,51 @@
 namespace rondel::kernels {
 namespace {
 
-constexpr std::string_view white = " \t\n\v\f\r";
+bool is_white(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 using Parts = std::vector<std::string_view>;
 
-Parts split_at_white(std::string_view text, std::int64_t most) {
-  Parts parts;
-  std::size_t at = text.find_first_not_of(white);
-  while (at != std::string_view::npos) {
-    if (most >= 0 && std::ssize(parts) == most) {
-      parts.push_back(text.substr(at));
-      break;
-    }
-    const std::size_t end = std::min(text.find_first_of(white, at), text.size());
+/// Appends the parts of the text.
+void split_at_white(std::string_view text, std::int64_t most, Parts& parts) {
+  const auto after = [&](std::size_t at, bool blank) {
+    while (at < text.size() && is_white(text[at]) == blank) ++at;
+    return at;
+  };
+  std::int64_t splits = 0;
+  for (std::size_t at = after(0, true); at < text.size(); ++splits) {
+    const std::size_t end = splits == most ? text.size() : after(at, false);
     parts.push_back(text.substr(at, end - at));
-    at = text.find_first_not_of(white, end);
+    at = after(end, true);
   }
-  return parts;
 }
 
-Parts split_at(std::string_view text, std::string_view delimiter, std::int64_t most) {
-  Parts parts;
-  while (most < 0 || std::ssize(parts) < most) {
+void split_at(std::string_view text, std::string_view delimiter, std::int64_t most, Parts& parts) {
+  for (std::int64_t splits = 0; splits != most; ++splits) {
     const std::size_t end = text.find(delimiter);
     if (end == std::string_view::npos) break;
     parts.push_back(text.substr(0, end));
     text.remove_prefix(end + delimiter.size());
   }
   parts.push_back(text);
-  return parts;
 }
 
 /// The locale whose letters are those of Unicode; null if the system has none.
 locale_t unicode() {
   static const locale_t own = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
   return own;
+}
+
+/// Another case of a character. Letters of ASCII are alike in all locales.
+char32_t changed(char32_t code, Case wanted) {
+  if (code < 0x80) {
+    const char32_t first = wanted == Case::lower ? U'A' : U'a';
+    return code - first < 26 ? code ^ 0x20U : code;
+  }
+  const locale_t letters = unicode();
+  if (letters == nullptr) return code;
+  const auto wide = static_cast<wint_t>(code);
+  return static_cast<char32_t>(wanted == Case::lower ? towlower_l(wide, letters)
+                                                     : towupper_l(wide, letters));
 }
 
 /// The character at the beginning of `text` and its number of bytes; nothing if it is no UTF-8.
@@ -79,62 +89,66 @@ void append(std::string& to, char32_t code) {
 void split_strings(UnsizedCall& call, const std::string& delimiter, std::int64_t most) {
   const Tensor x = call.packed(0);
   const auto* texts = x.data_as<std::string>();
+  const auto count = static_cast<std::size_t>(x.size());
   StopCheck stop(call);
-  std::vector<Parts> all(static_cast<std::size_t>(x.size()));
+  Parts parts;  // of all texts; those of text i end at ends[i]
+  std::vector<std::size_t> ends(count);
   std::size_t longest = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i] = delimiter.empty() ? split_at_white(texts[i], most)
-                               : split_at(texts[i], delimiter, most);
-    longest = std::max(longest, all[i].size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t begin = parts.size();
+    if (delimiter.empty()) split_at_white(texts[i], most, parts);
+    else split_at(texts[i], delimiter, most, parts);
+    ends[i] = parts.size();
+    longest = std::max(longest, ends[i] - begin);
     stop.add_work(16 + static_cast<std::int64_t>(texts[i].size()));
   }
   Shape shape = x.shape();
   shape.push_back(static_cast<std::int64_t>(longest));
-  const Tensor y = call.make(0, DType::string, shape);
-  auto* part = y.data_as<std::string>();
-  for (const Parts& parts : all) {
-    for (std::size_t k = 0; k < longest; ++k)
-      *part++ = k < parts.size() ? std::string(parts[k]) : std::string();
+  auto* to = call.make(0, DType::string, shape).data_as<std::string>();
+  auto* counts = call.output_count() > 1
+                     ? call.make(1, DType::i64, x.shape()).data_as<std::int64_t>()
+                     : nullptr;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t own = ends[i] - at;
+    for (std::size_t k = 0; k < own; ++k) (to++)->assign(parts[at++]);
+    for (std::size_t k = own; k < longest; ++k) (to++)->clear();
+    if (counts != nullptr) counts[i] = static_cast<std::int64_t>(own);
     stop.add_work(16 * static_cast<std::int64_t>(longest) + 1);
   }
-  if (call.output_count() < 2) return;
-  const Tensor counts = call.make(1, DType::i64, x.shape());
-  for (std::size_t i = 0; i < all.size(); ++i)
-    counts.data_as<std::int64_t>()[i] = std::ssize(all[i]);
 }
 
 std::string in_case(std::string_view text, Case wanted) {
+  if (wanted == Case::kept) return std::string(text);
   std::string out;
-  while (wanted != Case::kept && !text.empty()) {
+  out.reserve(text.size());
+  while (!text.empty()) {
     const auto next = character(text);
-    if (!next) {
-      out += text[0];
-      text.remove_prefix(1);
-      continue;
-    }
-    auto code = static_cast<wint_t>(next->first);
-    if (unicode() != nullptr)
-      code = wanted == Case::lower ? towlower_l(code, unicode()) : towupper_l(code, unicode());
-    append(out, static_cast<char32_t>(code));
-    text.remove_prefix(next->second);
+    const std::size_t bytes = next ? next->second : 1;
+    if (!next) out += text[0];
+    else append(out, changed(next->first, wanted));
+    text.remove_prefix(bytes);
   }
-  return wanted == Case::kept ? std::string(text) : out;
+  return out;
 }
 
 void normalize_strings(UnsizedCall& call, const NormalizedStrings& spec) {
   const Tensor x = call.packed(0);
-  const auto compared = [&](const std::string& s) {
-    return spec.case_sensitive ? s : in_case(s, Case::lower);
-  };
+  const std::int64_t count = x.size();
   std::unordered_set<std::string> stopwords;
-  for (const std::string& word : spec.stopwords) stopwords.insert(compared(word));
+  for (const std::string& word : spec.stopwords)
+    stopwords.insert(spec.case_sensitive ? word : in_case(word, Case::lower));
+  const auto is_kept = [&](const std::string& text) {
+    if (stopwords.empty()) return true;
+    return !stopwords.contains(spec.case_sensitive ? text : in_case(text, Case::lower));
+  };
   StopCheck stop(call);
   std::vector<std::string> kept;
-  for (std::int64_t i = 0; i < x.size(); ++i) {
+  kept.reserve(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) {
     const std::string& text = x.data_as<std::string>()[i];
     stop.add_work(16 + static_cast<std::int64_t>(text.size()) * 4);
-    if (stopwords.empty() || !stopwords.contains(compared(text)))
-      kept.push_back(in_case(text, spec.change));
+    if (is_kept(text)) kept.push_back(in_case(text, spec.change));
   }
   if (kept.empty()) kept.emplace_back();
   Shape shape = x.shape();

@@ -13,6 +13,7 @@ Kind kind_of(const ir::Type& t) {
   if (t.is_sequence())
     return {"a list", "tensors of one rank that differ in one extent at most would do"};
   if (t.is_optional()) return {"an optional", "one that holds tensors of one rank would do"};
+  if (t.is_map()) return {"a map", "maps run step by step"};
   if (t.dtype() == DType::string) return {"text", "strings run step by step"};
   if (!t.has_rank()) return {"of no known rank", "declare its shape, or give it one rank"};
   return {"complex128", "complex64 would run natively"};

@@ -42,6 +42,8 @@ std::string type_text(const ir::Type& t) {
   switch (t.kind()) {
     case ir::Type::Kind::sequence: return "seq(" + type_text(t.element()) + ")";
     case ir::Type::Kind::optional: return "optional(" + type_text(t.element()) + ")";
+    case ir::Type::Kind::map:
+      return fmt::format("map({},tensor({}))", onnx_name(t.key()), onnx_name(t.dtype()));
     case ir::Type::Kind::none: return "";
     case ir::Type::Kind::tensor: break;
   }
@@ -56,6 +58,16 @@ void check_tensor(const std::string& name, std::ptrdiff_t item, const Tensor& t,
   const std::string what = item < 0 ? fmt::format("input '{}'", name)
                                     : fmt::format("item {} of input '{}'", item, name);
   fail("{} is {}; expected {}", what, to_text(t.dtype(), t.shape()), to_text(expected));
+}
+
+void check_map(const std::string& name, const Value& v, const ir::Type& expected) {
+  if (!v.is_map()) fail("input '{}' is {}; expected {}", name, to_text(v), to_text(expected));
+  const auto& [keys, values] = v.map();
+  if (ir::Type::of(v) != expected)
+    fail("input '{}' is a {}; expected {}", name, to_text(v), to_text(expected));
+  if (keys.shape().size() != 1 || keys.shape() != values.shape())
+    fail("input '{}' is a map of {} to {}; expected two lists of one length", name,
+         to_text(keys.dtype(), keys.shape()), to_text(values.dtype(), values.shape()));
 }
 
 /// Symbols that Rondel has made are shown as unknown extents.
@@ -90,6 +102,7 @@ void check_feed(const std::string& name, const Value& v, const ir::Type& expecte
       check_tensor(name, static_cast<std::ptrdiff_t>(k), items[k], expected.element());
     return;
   }
+  if (expected.is_map()) return check_map(name, v, expected);
   if (!v.is_tensor()) fail("input '{}' is {}; expected {}", name, to_text(v), to_text(expected));
   check_tensor(name, -1, v.tensor(), expected);
 }

@@ -46,6 +46,7 @@ Value owned(const runtime::Run& run, Value v) {
     copy.items = std::make_shared<const std::vector<Tensor>>(std::move(items));
     return copy;
   }
+  if (v.is_map()) return Map{copied(run, v.map().keys), copied(run, v.map().values)};
   if (v.is_optional() && v.optional().held)
     return Optional{std::make_shared<const Value>(owned(run, *v.optional().held))};
   return v;

@@ -127,6 +127,8 @@ TEST(Value, prints_what_it_is) {
   EXPECT_EQ(to_text(Value(Tensor(DType::i8, {4}))), "i8[4]");
   EXPECT_EQ(to_text(Value(Sequence{})), "seq of 0 f32");
   EXPECT_EQ(to_text(Value(Optional{})), "optional (empty)");
+  const Map map{Tensor(DType::i64, {3}), Tensor(DType::f32, {3})};
+  EXPECT_EQ(to_text(Value(map)), "map of 3 i64 to f32");
   EXPECT_EQ(to_text(Value()), "nothing");
 }
 

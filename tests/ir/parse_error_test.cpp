@@ -17,6 +17,10 @@ TEST(ParseErrors, SayLineAndColumn) {
   EXPECT_THAT(parse_error(""), StartsWith("line 1, column 1: expected 'graph', found the end"));
   EXPECT_THAT(parse_error("graph \"g\" (%a: f31[]) { yield }"),
               StartsWith("line 1, column 16: expected a type, found 'f31'"));
+  EXPECT_THAT(parse_error("graph \"g\" (%a: map<f32, f32>) { yield }"),
+              StartsWith("line 1, column 20: the keys of a map are f32; expected i64 or str"));
+  EXPECT_THAT(parse_error("graph \"g\" (%a: map<i64, f31>) { yield }"),
+              StartsWith("line 1, column 25: expected a dtype, found 'f31'"));
   EXPECT_THAT(parse_error("graph \"g\" (%a) { yield }"),
               StartsWith("line 1, column 12: the graph's input '%a' has no type"));
   EXPECT_THAT(parse_error("graph \"g\" (%a: f32[]) {\n  %b = ad(%a)\n  yield %b }"),

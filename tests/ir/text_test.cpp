@@ -56,6 +56,17 @@ TEST(GraphText, StraightLine) {
 )g");
 }
 
+TEST(GraphText, Maps) {
+  expect_exact(R"(graph "maps" (%a: map<str, i64>, %b: map<i64, f32>) {
+  inputs ["a", "b"]
+  outputs ["y", "z"]
+  %y: i64[1, 2] = dict_vectorizer(%a) string_vocabulary=["p", "q"]
+  %z: f32[1, 4] = cast_map(%b) map_form="SPARSE" max_map=4
+  yield %y, %z
+}
+)");
+}
+
 TEST(GraphText, Roles) {
   expect_exact(R"g(graph "g" (%a: f32[], %seed: u64[]) {
   role %seed = seed

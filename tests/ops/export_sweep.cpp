@@ -142,7 +142,7 @@ void check_other_forms(const OpCase& c, const std::vector<Value>& want) {
 /// Ops that have no line, because their values are no tensors or are random, or because they need a
 /// known rank: tests/python/test_export.py exports models with these ops. Those of ai.onnx.ml, of
 /// texts and mel_weight_matrix have their cases beside ONNX Runtime in tests/python:
-/// test_learned_models.py (with export) and op_cases.py.
+/// test_learned_models.py and test_maps.py (with export) and op_cases.py.
 constexpr std::string_view ops_without_line =
     " assertion bernoulli class_probabilities col2im concat_from_sequence constant conv_transpose "
     "deform_conv "
@@ -154,7 +154,8 @@ constexpr std::string_view ops_without_line =
     "random_normal random_normal_like random_uniform random_uniform_like resize "
     "sequence_at "
     "sequence_construct sequence_empty sequence_erase sequence_insert sequence_length "
-    "split_to_sequence category_mapper feature_vectorizer key_position label_encoder "
+    "split_to_sequence cast_map category_mapper dict_vectorizer feature_vectorizer key_position "
+    "label_encoder "
     "linear_classifier linear_regressor mel_weight_matrix regex_full_match string_concat "
     "string_normalizer string_split svm_classifier svm_regressor text_position "
     "tf_idf_vectorizer tokenizer tree_ensemble "

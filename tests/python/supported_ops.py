@@ -42,7 +42,7 @@ TRAINING = " ".join(f"ai.onnx.preview.training.{op}" for op in ("Gradient", "Ada
 LEARNED = " ".join(
     f"ai.onnx.ml.{op}"
     for op in """
-    ArrayFeatureExtractor Binarizer CategoryMapper FeatureVectorizer Imputer LabelEncoder LinearClassifier LinearRegressor Normalizer
+    ArrayFeatureExtractor Binarizer CastMap CategoryMapper DictVectorizer FeatureVectorizer Imputer LabelEncoder LinearClassifier LinearRegressor Normalizer
     OneHotEncoder SVMClassifier SVMRegressor Scaler TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor ZipMap
     """.split()
 )

@@ -1,4 +1,4 @@
-"""GreedySearch and BeamSearch: loops over the decoder that the node carries, beside ONNX Runtime."""
+"""GreedySearch, Sampling and BeamSearch: loops over the decoder that the node carries, beside ONNX Runtime."""
 
 import numpy as np
 import onnx
@@ -84,6 +84,111 @@ def test_beam_search(seed, beams, early):
     np.testing.assert_array_equal(ours[0], expected[0])
     # A score near 0 is the difference of logits of some tens, which have float32's error.
     np.testing.assert_allclose(ours[1], expected[1], rtol=1e-4, atol=1e-4)
+
+
+def sampling_model(seed=0, **attributes):
+    feeds, shared = settings(seed)
+    feeds = {**feeds, "presence_mask": None, "seed": i32(seed)}
+    return generating("Sampling", feeds, ["sequences"], decoder(seed, layers=2), **{**shared, **attributes}), feeds
+
+
+def alike_prompts(rows, **feeds):
+    absent = ["min_length", "repetition_penalty", "vocab_mask", "prefix_vocab_mask", "attention_mask", "presence_mask"]
+    return {"input_ids": np.tile(i32(4, 5, 6, 7), (rows, 1)), "max_length": i32(5), **dict.fromkeys(absent), "seed": i32(7), **feeds}
+
+
+def flatter_decoder(seed):
+    """A decoder whose tokens are not as far apart."""
+    graph = decoder(seed)
+    out = next(t for t in graph.initializer if t.name == "out")
+    out.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(out) / np.float32(20), "out"))
+    return graph
+
+
+@pytest.mark.parametrize("custom", [0, 1])
+@pytest.mark.parametrize("seed", range(6))
+def test_sampling_of_the_likeliest_token(seed, custom):
+    """With a small top_p one token is left, so that nothing depends on the draw."""
+    model, feeds = sampling_model(seed, custom=custom, top_p=1e-3, temperature=float([1.0, 2.0, 3.0][seed % 3]))
+    (ours,) = rondel.InferenceSession(model).run(None, given(feeds))
+    assert ours.dtype == np.int32 and ours.shape == (3, feeds["max_length"][0])
+    np.testing.assert_array_equal(until_all_ended(ours), until_all_ended(theirs(model, given(feeds))[0]))
+
+
+def frequencies(session, feeds, runs):
+    """How often each token is the first one: the rows are alike, each run has another seed."""
+    found = np.concatenate([session.run(None, {**feeds, "seed": i32(k)})[0][:, 4] for k in range(runs)])
+    return np.bincount(found, minlength=WORDS) / len(found)
+
+
+FILTERS = [
+    dict(custom=0, top_p=0.6),
+    dict(custom=0, top_p=0.3, min_tokens_to_keep=5),
+    dict(custom=0, top_p=0.9, temperature=2.0),
+    dict(custom=0, top_p=0.6, filter_value=-1.0),
+    dict(custom=1, top_p=0.6),
+    dict(custom=1, top_p=0.2, temperature=3.0),
+    dict(custom=1, top_p=2.0),
+]
+
+
+@pytest.mark.parametrize("attributes", FILTERS)
+def test_the_draws_of_sampling_have_the_right_frequencies(attributes):
+    rows, runs = 500, 8
+    feeds = alike_prompts(rows)
+    model = generating("Sampling", feeds, ["sequences"], flatter_decoder(2), eos_token_id=-1, pad_token_id=PAD, **attributes)
+    reference = onnxruntime.InferenceSession(model.SerializeToString())
+    ours, expected = (frequencies(session, given(feeds), runs) for session in (rondel.InferenceSession(model), reference))
+    np.testing.assert_array_equal(ours > 0.01, expected > 0.01)
+    np.testing.assert_allclose(ours, expected, atol=5 * np.sqrt(0.5 / (rows * runs)))
+
+
+def test_the_draws_of_sampling_repeat_and_differ():
+    feeds = alike_prompts(50, max_length=i32(12))
+    model = generating("Sampling", feeds, ["sequences"], flatter_decoder(2), **MARKS, custom=1, top_p=2.0, temperature=3.0)
+    session = rondel.InferenceSession(model)
+    x = given(feeds)
+    first = session.run(None, x)[0]
+    np.testing.assert_array_equal(session.run(None, x)[0], first)
+    assert (session.run(None, {**x, "seed": i32(8)})[0] != first).any()
+    other = rondel.RunOptions()
+    other.seed = 5
+    assert (session.run(None, x, other)[0] != first).any()
+    assert (first[0] != first[1]).any() and len({tuple(row) for row in first}) > 40
+    (how,) = session.how_it_ran().values()
+    assert how == "natively, as a whole", how
+    written = onnx.load_from_string(rondel.export(model))
+    assert {node.op_type for node in written.graph.node} & {"Loop", "Scan"}
+    assert rondel.InferenceSession(written).run(None, x)[0].shape == first.shape
+
+
+def test_present_words_are_penalized():
+    """By the op's text: ONNX Runtime's CPU kernel subtracts all penalties from the score of word 0."""
+    present = np.ones((3, WORDS), np.int32)
+    present[[0, 1, 2], [5, 6, 7]] = 0
+    feeds = alike_prompts(3, max_length=i32(7), presence_mask=present, seed=None)
+    model = generating("Sampling", feeds, ["sequences"], decoder(0), **MARKS, custom=1, top_p=1e-3, presence_penalty=1e4)
+    (sequences,) = rondel.InferenceSession(model).run(None, given(feeds))
+    np.testing.assert_array_equal(sequences[:, 4:], [[5] * 3, [6] * 3, [7] * 3])
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"temperature": 0.0}, "'temperature' is 0; expected more than 0"),
+        ({"min_tokens_to_keep": -1}, "'min_tokens_to_keep' is -1"),
+        ({"custom": 2}, "'custom'"),
+    ],
+)
+def test_wrong_settings_of_sampling_are_refused(change, message):
+    with pytest.raises(rondel.Error, match=message):
+        rondel.InferenceSession(sampling_model(0, **change)[0])
+
+
+def test_the_scores_of_sampling_are_refused():
+    feeds = {"input_ids": i32([4, 5, 6]).reshape(1, 3), "max_length": i32(7)}
+    with pytest.raises(rondel.UnsupportedError, match="filtered_logits"):
+        rondel.InferenceSession(generating("Sampling", feeds, ["sequences", "filtered_logits"], decoder(5), **MARKS))
 
 
 def greedy_model(seed=1, **attributes):

@@ -306,12 +306,6 @@ def test_what_is_refused_names_the_node(op, attributes, message):
         ours(op, {"x": ROWS}, [TensorProto.FLOAT], **attributes)
 
 
-@pytest.mark.parametrize("op", ["CastMap", "DictVectorizer"])
-def test_ops_on_maps_are_named(op):
-    with pytest.raises(rondel.Error, match=op):
-        ours(op, {"x": ROWS}, [TensorProto.FLOAT], 1)
-
-
 EXPORTED = {
     "trees": ("TreeEnsembleRegressor", two_trees(TWO_TARGETS, n_targets=2, aggregate_function="AVERAGE"), [TensorProto.FLOAT]),
     "classes": ("TreeEnsembleClassifier", two_trees(SPARSE, "class", classlabels_strings=["a", "b", "c"]), [TensorProto.STRING, TensorProto.FLOAT]),

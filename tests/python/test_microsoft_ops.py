@@ -318,7 +318,7 @@ REFUSED = [
     (case("Gelu", {"x": real(3)}, approximate="tanh"), "attribute 'approximate' is not one of Gelu"),
     (case("Gelu", {"x": np.arange(3)}), "input 0 ('X') is tensor(int64)"),
     (case("QLinearConcat", {"s": np.array(1, np.float32), "z": np.array(0, np.uint8), "x": np.zeros(2, np.uint8)}, axis=0), "3 inputs are given"),
-    (case("Sampling", {"x": real(3)}), "op Sampling of com.microsoft, version 1 is not supported"),
+    (case("WhisperBeamSearch", {"x": real(3)}), "op WhisperBeamSearch of com.microsoft, version 1 is not supported"),
 ]
 
 

@@ -75,6 +75,32 @@ TEST(PublicNames, Feeds) {
   EXPECT_THAT(feed_error({{"x", Sequence()}, {"n", n}}), HasSubstr("input 'x' is seq of 0 f32"));
 }
 
+TEST(PublicNames, Maps) {
+  auto model = onnx::model_of(21,
+                              "g (map(int64, float) x) => (float[1, k] y) "
+                              "{ y = ai.onnx.ml.CastMap (x) }");
+  auto* ml = model.add_opset_import();
+  ml->set_domain("ai.onnx.ml");
+  ml->set_version(1);
+  const std::string bytes = model.SerializeAsString();
+  const Session s(span_of(bytes));
+  EXPECT_EQ(s.inputs()[0].type, "map(int64,tensor(float))");
+  const auto list = [](std::initializer_list<std::int64_t> keys) {
+    return Tensor::from<std::int64_t>({std::ssize(keys)}, keys);
+  };
+  const Tensor values = Tensor::from<float>({3}, {1, 2, 3});
+  const auto error = [&](const Value& v) { return error_of([&] { s.run({{"x", v}}); }); };
+  // Of equal keys, the last counts.
+  const Tensor y = s.run({{"x", Map{list({5, 2, 5}), values}}}).at("y").tensor();
+  EXPECT_EQ(y.shape(), Shape({1, 2}));
+  EXPECT_EQ(y.data_as<float>()[0], 2);
+  EXPECT_EQ(y.data_as<float>()[1], 3);
+  EXPECT_THAT(error(values), HasSubstr("input 'x' is f32[3]; expected map<i64, f32>"));
+  EXPECT_THAT(error(Map{values, values}), HasSubstr("map of 3 f32 to f32; expected"));
+  EXPECT_THAT(error(Map{list({1, 2}), values}),
+              HasSubstr("a map of i64[2] to f32[3]; expected two lists of one length"));
+}
+
 constexpr const char* breaking =
     "g (int64 m, float x) => (float y) { [walk] y = Loop <body = b (int64 i, bool c, float s) => "
     "(bool on, float t) { t = Neg(s) zero = Constant <value_float = 0.0> () on = Less(t, zero) }> "

@@ -62,6 +62,16 @@ ir::Type tensor_type(const pb::TypeProto::Tensor& t, std::string_view what) {
   return ir::Type::tensor(dtype, std::move(extents));
 }
 
+ir::Type map_type(const pb::TypeProto::Map& t, std::string_view what) {
+  const DType key = require_dtype(t.key_type(), what);
+  if (key != DType::i64 && key != DType::string)
+    unsupported("{}: a map with keys of {} is not supported; int64 and string are", what,
+                name(key));
+  if (!t.value_type().has_tensor_type())
+    unsupported("{}: a map to other values than numbers and strings is not supported", what);
+  return ir::Type::map(key, require_dtype(t.value_type().tensor_type().elem_type(), what));
+}
+
 ir::Type type_of(const pb::TypeProto& t, std::string_view what, int depth) {
   require(depth < deepest_type, "{}: its type is nested deeper than {}", what, deepest_type);
   switch (t.value_case()) {
@@ -70,7 +80,9 @@ ir::Type type_of(const pb::TypeProto& t, std::string_view what, int depth) {
       return ir::Type::sequence(type_of(t.sequence_type().elem_type(), what, depth + 1));
     case pb::TypeProto::kOptionalType:
       return ir::Type::optional(type_of(t.optional_type().elem_type(), what, depth + 1));
-    case pb::TypeProto::kMapType: unsupported("{}: map types are not supported", what);
+    case pb::TypeProto::kMapType:
+      if (depth > 0) unsupported("{}: lists and optionals of maps are not supported", what);
+      return map_type(t.map_type(), what);
     case pb::TypeProto::kSparseTensorType:
       unsupported("{}: sparse tensors are supported as constants only", what);
     case pb::TypeProto::kOpaqueType: unsupported("{}: opaque types are not supported", what);
@@ -118,6 +130,10 @@ pb::TypeProto type_proto(const ir::Type& t) {
     case ir::Type::Kind::optional:
       *out.mutable_optional_type()->mutable_elem_type() = type_proto(t.element());
       break;
+    case ir::Type::Kind::map:
+      out.mutable_map_type()->set_key_type(data_type_of(t.key()));
+      *out.mutable_map_type()->mutable_value_type() = type_proto(ir::Type::scalar(t.dtype()));
+      break;
     case ir::Type::Kind::tensor: {
       out.mutable_tensor_type()->set_elem_type(data_type_of(t.dtype()));
       if (!t.has_rank()) break;
@@ -138,6 +154,8 @@ std::string schema_text(const ir::Type& t) {
     case ir::Type::Kind::none: return "";
     case ir::Type::Kind::sequence: return "seq(" + schema_text(t.element()) + ")";
     case ir::Type::Kind::optional: return "optional(" + schema_text(t.element()) + ")";
+    case ir::Type::Kind::map:
+      return fmt::format("map({},tensor({}))", row(t.key()).text, row(t.dtype()).text);
     case ir::Type::Kind::tensor: return std::string("tensor(") + row(t.dtype()).text + ")";
   }
   return "";

@@ -1,6 +1,4 @@
-#include "base/error.h"
-#include "kernels/roi_pool.h"
-#include "ops/meaning.h"
+#include "ops/images/roi_gradients.h"
 #include "ops/type_rules.h"
 
 namespace rondel::ops {
@@ -44,6 +42,11 @@ const ir::OpEntry max_roi_pool{{
     .type = max_roi_pool_rule,
     .meaning = kernel(prepare_max_roi_pool),
     .can_fail = true,
+    .gradient =
+        [](ir::Builder& b, const ir::Node& n, std::span<const ir::ValueId> adjoints) {
+          return max_roi_pool_gradient(b, n, pooled_shape(n.attributes),
+                                       n.attributes.f("spatial_scale", 1), adjoints[0]);
+        },
 }};
 
 }  // namespace

@@ -1,6 +1,4 @@
-#include "base/error.h"
-#include "kernels/roi_pool.h"
-#include "ops/meaning.h"
+#include "ops/images/roi_gradients.h"
 #include "ops/type_rules.h"
 
 namespace rondel::ops {
@@ -65,6 +63,10 @@ const ir::OpEntry roi_align{{
     .type = roi_align_rule,
     .meaning = kernel(prepare_roi_align),
     .can_fail = true,
+    .gradient =
+        [](ir::Builder& b, const ir::Node& n, std::span<const ir::ValueId> adjoints) {
+          return roi_align_gradient(b, n, roi_align_spec(n.attributes), adjoints[0]);
+        },
 }};
 
 }  // namespace

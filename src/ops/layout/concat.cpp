@@ -1,5 +1,6 @@
 #include "ops/layout/concat.h"
 
+#include "base/axis.h"
 #include "base/checked.h"
 #include "ops/batching.h"
 #include "ops/gradients.h"

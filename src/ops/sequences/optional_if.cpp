@@ -4,7 +4,7 @@
 namespace rondel::ops {
 namespace {
 
-void make(kernels::UnsizedCall& call) {
+void make_if(kernels::UnsizedCall& call) {
   const bool holds = *call.tensor(0).data_as<std::uint8_t>() != 0;
   call.set(0, holds ? Optional{std::make_shared<const Value>(call.value(1))} : Optional{});
 }
@@ -21,7 +21,7 @@ const ir::OpEntry optional_if{{
           require_scalar(c, 0);
           c.output(0, ir::Type::optional(c.input(1)));
         },
-    .meaning = plain_kernel(make),
+    .meaning = plain_kernel(make_if),
 }};
 
 }  // namespace

@@ -4,7 +4,7 @@
 namespace rondel::ops {
 namespace {
 
-void get(kernels::UnsizedCall& call) {
+void get_or(kernels::UnsizedCall& call) {
   const Value& given = call.value(0);
   if (!given.is_optional()) return call.set(0, given);
   call.set(0, given.optional().held ? *given.optional().held : call.value(1));
@@ -24,7 +24,7 @@ const ir::OpEntry optional_or{{
                   to_text(given));
           c.output(0, *both);
         },
-    .meaning = plain_kernel(get),
+    .meaning = plain_kernel(get_or),
 }};
 
 }  // namespace

@@ -1,6 +1,6 @@
-// GreedySearch and BeamSearch: loops over the decoder that the node carries. The first trip, which
-// reads the whole prompt, stands before the loop; each trip of the loop reads one token of each
-// row.
+// GreedySearch, Sampling and BeamSearch: loops over the decoder that the node carries. The first
+// trip, which reads the whole prompt, stands before the loop; each trip of the loop reads one token
+// of each row.
 #include "formats/onnx/types.h"
 #include "frontends/onnx/microsoft/generation_text.h"
 #include "frontends/onnx/microsoft/parts.h"
@@ -104,7 +104,7 @@ class GptDecoder {
   BodyGraph body_;
 };
 
-/// What both searches share: the prompt, the decoder's states, and what changes scores.
+/// What all searches share: the prompt, the decoder's states, and what changes scores.
 class Search {
  public:
   Search(Call& c, const SearchPorts& ports, std::int64_t beams)
@@ -285,13 +285,16 @@ std::int64_t known_number(const Call& c, std::size_t k, std::string_view name, s
   return value;
 }
 
-std::vector<ValueId> greedy_search(Call& c) {
+/// A search that continues each prompt by one token in each trip. `pick`: appends the choice of the
+/// tokens [R,1] to the region, from their scores.
+template <class F> std::vector<ValueId> token_search(Call& c, const F& pick) {
   const Search search(c, greedy_ports, 1);
   const ir::Attributes marks{{"eos", search.eos()}, {"pad", search.pad()}};
   const auto choose = [&](ir::RegionId region, ValueId logits, ValueId sequences, ValueId met,
                           bool first) -> Search::Trip {
     const ValueId scores = search.scores(logits, sequences, false, first, region);
-    const auto made = search.apply(greedy_function(), {scores, sequences, met}, marks, region);
+    const auto made = search.apply(continued_function(),
+                                   {pick(search, region, scores), sequences, met}, marks, region);
     return {made[3], made[0], {made[1], made[2]}};
   };
   ValueId rows{}, position{}, mask{};
@@ -306,6 +309,59 @@ std::vector<ValueId> greedy_search(Call& c) {
       });
   return search.apply(padded_function(), {finals[0], search.max_length()}, {{"pad", search.pad()}},
                       search.root());
+}
+
+std::vector<ValueId> greedy_search(Call& c) {
+  return token_search(c, [](const Search& search, ir::RegionId region, ValueId scores) {
+    return search.apply(likeliest_function(), {scores}, {}, region)[0];
+  });
+}
+
+/// The last part of what changes the scores of Sampling, then the filter of improbable tokens.
+class Sampler {
+ public:
+  explicit Sampler(Call& c)
+      : c_(c), temperature_(real(c, "temperature")), penalty_(real(c, "presence_penalty")),
+        custom_(flag(c, "custom")), filter_(number("filter_value")),
+        seed_(c.has(8) ? c.in(8) : c.constant(Tensor::scalar<std::int32_t>(0))) {
+    refuse_output(c, 1);
+    require(temperature_ > 0, "attribute 'temperature' is {}; expected more than 0", temperature_);
+    const std::int64_t kept = integer(c, "min_tokens_to_keep");
+    require(kept >= 0, "attribute 'min_tokens_to_keep' is {}; expected 0 or more", kept);
+    const auto top_p = static_cast<float>(real(c, "top_p"));
+    limit_ = c.constant(Tensor::scalar<float>(custom_ ? top_p : 1 - top_p));
+    kept_ = c.constant(Tensor::scalar<std::int64_t>(kept));
+    if (c.has(7) && penalty_ != 0)
+      absence_ = c.one("Mul", {c.one("Cast", {c.in(7)}, {{"to", ir::Type::scalar(DType::f32)}}),
+                               number("presence_penalty")});
+  }
+
+  ValueId pick(const Search& search, ir::RegionId region, ValueId scores) const {
+    if (temperature_ != 1) scores = one_in(c_, region, "Div", {scores, number("temperature")});
+    if (absence_ != ValueId::none) scores = one_in(c_, region, "Sub", {scores, absence_});
+    const auto filtered =
+        custom_ ? search.apply(filtered_custom_function(), {scores, filter_, limit_}, {}, region)
+                : search.apply(filtered_function(), {scores, filter_, limit_, kept_}, {}, region);
+    return search.apply(drawn_function(), {filtered[0], filtered[1], seed_}, {}, region)[0];
+  }
+
+ private:
+  ValueId number(std::string_view attribute) const {
+    return c_.constant(Tensor::scalar<float>(static_cast<float>(real(c_, attribute))));
+  }
+
+  Call& c_;
+  double temperature_, penalty_;
+  bool custom_;
+  ValueId filter_, seed_;
+  ValueId limit_{}, kept_{}, absence_ = ValueId::none;
+};
+
+std::vector<ValueId> sampling(Call& c) {
+  const Sampler sampler(c);
+  return token_search(c, [&](const Search& search, ir::RegionId region, ValueId scores) {
+    return sampler.pick(search, region, scores);
+  });
 }
 
 std::vector<ValueId> beam_search(Call& c) {
@@ -353,6 +409,7 @@ std::span<const Rule> microsoft_generation_rules() {
   static constexpr Rule rules[] = {
       microsoft_rule("GreedySearch", greedy_search),
       microsoft_rule("BeamSearch", beam_search),
+      microsoft_rule("Sampling", sampling),
   };
   return rules;
 }

@@ -211,11 +211,86 @@ allowed (scores, mask) => (y) {
   return *f;
 }
 
-const pb::FunctionProto& greedy_function() {
+const pb::FunctionProto& likeliest_function() {
   static const auto* const f = parsed_text(R"(
-greedy <eos, pad> (scores, sequences, met) => (tokens, longer, now_met, go) {
-  best64 = ArgMax <axis = 1> (scores)
-  best = Cast <to = 6> (best64)
+likeliest (scores) => (tokens) {
+  best = ArgMax <axis = 1> (scores)
+  tokens = Cast <to = 6> (best)
+})");
+  return *f;
+}
+
+const pb::FunctionProto& filtered_function() {
+  static const auto* const f = parsed_text(R"(
+filtered (scores, filter, least, kept) => (y, tokens) {
+  zero = Constant <value = int64 {0}> ()
+  one = Constant <value = int64 {1}> ()
+  words = Shape <start = 1, end = 2> (scores)
+  sorted, tokens = TopK <axis = 1, largest = 0> (scores, words)
+  probabilities = Softmax <axis = 1> (sorted)
+  sums = CumSum (probabilities, one)
+  unlikely = LessOrEqual (sums, least)
+  scalar = Constant <value = int64[0] {}> ()
+  v = Reshape (words, scalar)
+  end = Sub (v, kept)
+  places = Range (zero, v, one)
+  before = Less (places, end)
+  out = And (unlikely, before)
+  y = Where (out, filter, sorted)
+})");
+  return *f;
+}
+
+const pb::FunctionProto& filtered_custom_function() {
+  static const auto* const f = parsed_text(R"(
+filtered_custom (scores, filter, most) => (y, tokens) {
+  one = Constant <value = int64 {1}> ()
+  words = Shape <start = 1, end = 2> (scores)
+  sorted, tokens = TopK <axis = 1> (scores, words)
+  probabilities = Softmax <axis = 1> (sorted)
+  sums = CumSum <exclusive = 1> (probabilities, one)
+  out = Greater (sums, most)
+  y = Where (out, filter, sorted)
+})");
+  return *f;
+}
+
+const pb::FunctionProto& drawn_function() {
+  static const auto* const f = parsed_text(R"(
+drawn (scores, words, seed) => (tokens) {
+  one = Constant <value = int64 {1}> ()
+  last = Constant <value_ints = [-1]> ()
+  axis = Constant <value_ints = [1]> ()
+  scalar = Constant <value = int64[0] {}> ()
+  probabilities = Softmax <axis = 1> (scores)
+  sums = CumSum (probabilities, one)
+  total = Gather <axis = 1> (sums, last)
+  drawn = RandomUniformLike (total)
+  seed0 = Reshape (seed, scalar)
+  seed64 = Cast <to = 11> (seed0)
+  golden = Constant <value = double {0.6180339887498949}> ()
+  turns = Mul (seed64, golden)
+  whole = Floor (turns)
+  part64 = Sub (turns, whole)
+  part = Cast <to = 1> (part64)
+  turned = Add (drawn, part)
+  below_turned = Floor (turned)
+  unit = Sub (turned, below_turned)
+  chosen = Mul (unit, total)
+  reached = LessOrEqual (sums, chosen)
+  inside = Less (sums, total)
+  passed = And (reached, inside)
+  counted = Cast <to = 7> (passed)
+  place = ReduceSum (counted, axis)
+  token = GatherElements <axis = 1> (words, place)
+  tokens = Cast <to = 6> (token)
+})");
+  return *f;
+}
+
+const pb::FunctionProto& continued_function() {
+  static const auto* const f = parsed_text(R"(
+continued <eos, pad> (best, sequences, met) => (tokens, longer, now_met, go) {
   eos64 = Constant <value_int : int = @eos> ()
   eos32 = Cast <to = 6> (eos64)
   ends = Equal (best, eos32)

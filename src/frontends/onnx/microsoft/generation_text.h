@@ -34,8 +34,19 @@ const pb::FunctionProto& long_enough_function();
 /// (scores, mask [V] or [R,V]): excludes words whose mask is 0.
 const pb::FunctionProto& allowed_function();
 
-/// (scores, sequences, met [B,1]) -> tokens, sequences, met, whether to go on. `eos`, `pad`.
-const pb::FunctionProto& greedy_function();
+/// (scores) -> the most probable tokens [R,1].
+const pb::FunctionProto& likeliest_function();
+/// (scores, filter value, 1 - top_p, how many of the last are kept) -> scores in rising order, with
+/// the filter value where the probabilities so far are no more than 1 - top_p; their tokens.
+const pb::FunctionProto& filtered_function();
+/// (scores, filter value, top_p) -> scores in falling order, with the filter value where the
+/// probabilities before are more than top_p; their tokens.
+const pb::FunctionProto& filtered_custom_function();
+/// (scores, tokens [R,V], seed) -> tokens [R,1], drawn with the probabilities that the scores are
+/// logarithms of. The seed turns all draws by the same part of a circle.
+const pb::FunctionProto& drawn_function();
+/// (best [R,1], sequences, met [B,1]) -> tokens, sequences, met, whether to go on. `eos`, `pad`.
+const pb::FunctionProto& continued_function();
 /// (sequences [R,T], max_length) -> [R, max_length]. `pad`.
 const pb::FunctionProto& padded_function();
 

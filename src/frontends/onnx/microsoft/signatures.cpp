@@ -222,6 +222,16 @@ std::span<const Signature> signatures() {
        "graph decoder!, int decoder_start_token_id = -1, int early_stopping = 0, graph encoder, "
        "int eos_token_id!, graph init_decoder, int model_type = 0, int no_repeat_ngram_size = 0, "
        "int pad_token_id!, int vocab_size = -1"},
+      {"Sampling",
+       "int32 input_ids, int32 max_length, int32 min_length?, float repetition_penalty?, "
+       "int32 vocab_mask?, int32 prefix_vocab_mask?, int32 attention_mask?, "
+       "int32 presence_mask?, int32 seed?",
+       "int32 sequences, float filtered_logits?",
+       "int custom = 0, graph decoder!, int decoder_start_token_id = -1, graph encoder, "
+       "int eos_token_id!, float filter_value = -1e20, graph init_decoder, "
+       "int min_tokens_to_keep = 0, int model_type = 0, int no_repeat_ngram_size = 0, "
+       "int pad_token_id!, float presence_penalty = 0, float temperature = 1, float top_p = 0, "
+       "int vocab_size = -1"},
 
       // Movement.
       {"Trilu", "any X, int64 k?", "any Y", "int upper = 1"},

@@ -74,7 +74,7 @@ struct GroupCode {
     const lowering::ShapeClass c = lowering::classify(inputs, declared, type_values, lists);
     return *classes_.get(c.key, [&]() -> std::shared_ptr<const TypesOfGroup> {
       check();
-      if (!lowering::ranks_known(graph, c)) return nullptr;
+      if (!lowering::can_lower(graph, c)) return nullptr;
       auto extents = lowering::output_extents(graph, c);
       return extents ? std::make_shared<TypesOfGroup>(*std::move(extents)) : nullptr;
     });
@@ -85,9 +85,8 @@ struct GroupCode {
     using Executable = std::shared_ptr<const scalar::Executable>;
     const lowering::ShapeClass c = lowering::classify(inputs, declared, program_values);
     const Executable of_class = *by_class_.get(c.key, [&] {
-      return lowering::ranks_known(graph, c)
-                 ? compiler->make(lowering::lower_group(graph, c, dying))
-                 : nullptr;
+      return lowering::can_lower(graph, c) ? compiler->make(lowering::lower_group(graph, c, dying))
+                                           : nullptr;
     });
     if (of_class) return of_class;
     // A rank may depend on extents (Squeeze without axes) or on a value (ConstantOfShape of a shape

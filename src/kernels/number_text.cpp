@@ -47,7 +47,9 @@ bool out_of_range_number(std::string_view text, double& value) {
   return true;
 }
 
-template <class T> T parsed_number(std::string_view text) {
+}  // namespace
+
+template <class T> T text_as(std::string_view text) {
   text = trimmed(text);
   if constexpr (std::is_same_v<T, bool>) {
     if (same_letters(text, "true")) return true;
@@ -59,6 +61,10 @@ template <class T> T parsed_number(std::string_view text) {
   }
   return saturated<T>(text_number(text));
 }
+template float text_as(std::string_view);
+template std::int64_t text_as(std::string_view);
+
+namespace {
 
 template <class T> void to_text(UnsizedCall& call) {
   const Tensor in = packed_with_stop_checks(call, 0), out = call.make(0, DType::string, in.shape());
@@ -76,7 +82,7 @@ template <class T> void from_text(UnsizedCall& call) {
   const auto n = static_cast<std::size_t>(in.size());
   StopCheck stop(call);
   for (std::size_t i = 0; i < n; ++i) {
-    out.data_as<T>()[i] = parsed_number<T>(in.data_as<std::string>()[i]);
+    out.data_as<T>()[i] = text_as<T>(in.data_as<std::string>()[i]);
     stop.add_work(64);
   }
 }
@@ -103,10 +109,6 @@ double text_number(std::string_view whole) {
   else if (negative) value = -value;
   return value;
 }
-
-template <class T> T text_as(std::string_view text) { return parsed_number<T>(text); }
-template float text_as(std::string_view);
-template std::int64_t text_as(std::string_view);
 
 void numbers_to_text(UnsizedCall& call) {
   switch (call.tensor(0).dtype()) {

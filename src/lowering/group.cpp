@@ -147,22 +147,30 @@ class Grouper {
   /// Moves the earlier groups that compute inputs of a group into it, the latest first, where one
   /// nest can run both row by row.
   void join_rows(std::size_t into) {
-    constexpr std::size_t most_nodes = 100;
+    check_cancellation();
     std::set<std::size_t> tried{into};
     for (bool moved = true; moved;) {
       moved = false;
       for (const std::size_t from : makers(groups_[into])) {
-        std::vector<NodeId> both = groups_[from].nodes;
-        both.insert(both.end(), groups_[into].nodes.begin(), groups_[into].nodes.end());
-        if (!tried.insert(from).second || both.size() > most_nodes || is_read_between(from, into) ||
-            !schedule_rows(g_, types_, both))
-          continue;
+        if (!tried.insert(from).second || !share_rows(from, into)) continue;
         move(from, into);
         tried = {into};
         moved = true;
         break;
       }
     }
+  }
+  /// Short rows are left apart: what a row waits for, its reductions, would take longer than to
+  /// read the elements once more.
+  bool share_rows(std::size_t from, std::size_t into) const {
+    constexpr std::size_t most_nodes = 100;
+    constexpr std::int64_t shortest_row = 16;
+    const auto &first = groups_[from].nodes, &second = groups_[into].nodes;
+    if (first.size() + second.size() > most_nodes || is_read_between(from, into)) return false;
+    std::vector<NodeId> both = first;
+    both.insert(both.end(), second.begin(), second.end());
+    const std::optional<RowSchedule> rows = schedule_rows(g_, types_, both);
+    return rows && !rows->rows_shorter_than(shortest_row);
   }
   /// The groups that compute inputs of a group, the latest first.
   std::vector<std::size_t> makers(const Group& group) const {

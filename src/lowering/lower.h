@@ -20,8 +20,9 @@ namespace rondel::lowering {
 std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& group, const ShapeClass&,
                                                    std::span<const std::size_t> dying);
 
-/// Whether the ranks of all values in the group follow from the class.
-bool ranks_known(const ir::Graph& group, const ShapeClass&);
+/// Whether the class tells enough to write the group's program: the ranks of all values, and which
+/// of the extents of rows are equal. A class of exact shapes always does.
+bool can_lower(const ir::Graph& group, const ShapeClass&);
 
 /// The number of trips, from the first one on, that a loop's states have room for if their extents
 /// differ from trip to trip: a name in the types of memory.

@@ -19,6 +19,30 @@ std::vector<std::int64_t> known_extents(const ir::Type& t) {
   return extents;
 }
 
+std::vector<ir::NodeId> computed_nodes(const ir::Graph& g) {
+  std::vector<ir::NodeId> nodes;
+  for (const ir::NodeId n : g.root().nodes)
+    if (g.node(n).outputs.empty() || g.constant(g.node(n).outputs[0]) == nullptr)
+      nodes.push_back(n);
+  return nodes;
+}
+
+/// Whether the nodes have no index space in common, because some reduce rows that others compute or
+/// read.
+bool works_on_rows(const ir::Graph& g, const ir::TypeEnvironment& k,
+                   std::span<const ir::NodeId> nodes) {
+  const auto is_reduction = [&](ir::NodeId n) {
+    const auto* each = ops::meaning_as<ops::Elements>(*g.node(n).op);
+    return each != nullptr && each->reads_once;
+  };
+  const auto extents = [&](ir::NodeId n) -> const ir::Extents& {
+    return k.types[ir::index(g.node(n).outputs[0])].extents();
+  };
+  return std::ranges::any_of(nodes.subspan(1), [&](ir::NodeId n) {
+    return is_reduction(n) || (is_reduction(nodes[0]) && extents(n) != extents(nodes[0]));
+  });
+}
+
 /// Whether each element of a parameter is only read to compute elements at the same index.
 bool read_at_own_index(const ir::Graph& g, const ir::TypeEnvironment& k, ValueId param) {
   const auto type = [&k](ValueId v) -> const ir::Type& { return k.types[ir::index(v)]; };
@@ -56,22 +80,19 @@ std::vector<std::int32_t> written_over(const ir::Graph& g, const ir::TypeEnviron
 
 }  // namespace
 
-bool ranks_known(const ir::Graph& g, const ShapeClass& c) {
+bool can_lower(const ir::Graph& g, const ShapeClass& c) {
   const ir::TypeEnvironment k = type_environment_for(g, c);
   for (const ir::NodeId n : g.root().nodes)
     for (const ValueId v : g.node(n).outputs)
       if (v != ValueId::none && !k.types[ir::index(v)].has_rank()) return false;
-  return true;
+  const std::vector<ir::NodeId> nodes = computed_nodes(g);
+  return !works_on_rows(g, k, nodes) || schedule_rows(g, k.types, nodes);
 }
 
 std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, const ShapeClass& c,
                                                    std::span<const std::size_t> dying) {
   const ir::TypeEnvironment environment = type_environment_for(g, c);
-  std::vector<ir::NodeId> nodes;
-  for (const ir::NodeId n : g.root().nodes)
-    if (g.node(n).outputs.empty() || g.constant(g.node(n).outputs[0]) == nullptr)
-      nodes.push_back(n);
-
+  const std::vector<ir::NodeId> nodes = computed_nodes(g);
   scalar::Builder b(g.node(nodes.back()).source);
   LoweringScope scope{g, environment, c.names(), b, {}, {}};
   std::vector<std::int32_t> buffers;

@@ -58,6 +58,8 @@ class RowScheduler {
            type(g_.node(n).inputs[0]).extents() == schedule_.space;
   }
 
+  /// A reduction reads other elements of its rows than its own, so only elements of the space (its
+  /// input 0) may be made inside; other nodes read the elements at their own index, or the row's.
   bool fits(NodeId n) const {
     const ir::Node& node = g_.node(n);
     if (ir::can_fail(g_, n)) return false;
@@ -107,7 +109,8 @@ class RowScheduler {
     });
   }
 
-  /// Elements are computed as late as a reduction that reads them allows, so that stages are few.
+  /// Elements wait until a reduction reads one of them, or until the end, so that stages are few;
+  /// nodes with one element a row run where they stand.
   void divide() {
     std::vector<NodeId> waiting;
     const auto run_waiting = [&] {
@@ -210,6 +213,15 @@ std::optional<std::size_t> RowSchedule::stage_of(NodeId n) const {
       if (within != inlined.end() && std::ranges::count(within->second, n) > 0) return s;
     }
   return std::nullopt;
+}
+
+bool RowSchedule::rows_shorter_than(std::int64_t limit) const {
+  std::int64_t length = 1;  // at most the limit
+  for (const ir::Extent& e : std::span(space).subspan(leading)) {
+    if (!e.known()) return false;
+    length = std::min(length * std::min(e.value, limit), limit);
+  }
+  return length < limit;
 }
 
 bool RowSchedule::may_write_over(const Graph& g, ValueId result, ValueId outside) const {

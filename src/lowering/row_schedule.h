@@ -2,6 +2,7 @@
 #include "ir/infer.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -26,6 +27,9 @@ struct RowSchedule {
   /// Elements that later stages read. A result is in its own memory; another value shares that of a
   /// result, which a stage writes that is the last to read the value, or a later one.
   std::map<ir::ValueId, ir::ValueId> memory_of;
+
+  /// Whether rows certainly have fewer elements than this.
+  bool rows_shorter_than(std::int64_t) const;
 
   /// Whether `result` may be written over an outside value of the same type: each stage that reads
   /// the value does so before that memory is written, or as it writes the same element.

@@ -129,6 +129,19 @@ TEST(Group, ReductionsOfRowsShareANestWithWhatMakesAndReadsTheRows) {
             "[d](x w)->(d) ![z](d)->(z) [m](d)->(m)");
 }
 
+TEST(Group, ShortRowsAreLeftApart) {
+  const auto rows = [](std::string_view n) {
+    return groups(
+        fmt::format("graph \"g\" (%x: f32[M, {}]) {{\n"
+                    "%last: i64[1] = constant value=i64[1] {{1}}\n"
+                    "%m = reduce_max(%x, %last)\n%d = sub(%x, %m)\nyield %d }}",
+                    n));
+  };
+  EXPECT_EQ(rows("15"), "[m](x)->(m) [d](x m)->(d)");
+  EXPECT_EQ(rows("16"), "[m d](x)->(d)");
+  EXPECT_EQ(rows("N"), "[m d](x)->(d)");
+}
+
 TEST(Group, ConstantsAreHeldAndKernelsStandAlone) {
   EXPECT_EQ(groups(R"g(graph "g" (%x: f32[4]) {
     %two = constant value=f32[] {2}

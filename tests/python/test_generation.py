@@ -143,6 +143,15 @@ def test_the_draws_of_sampling_have_the_right_frequencies(attributes):
     np.testing.assert_allclose(ours, expected, atol=5 * np.sqrt(0.5 / (rows * runs)))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_sampling_keeps_the_likeliest_token(seed):
+    """With its defaults, which ask for a share of 0 of the probability; the last bit of a sum must not matter."""
+    feeds = alike_prompts(20)
+    (sampled,) = rondel.InferenceSession(generating("Sampling", feeds, ["sequences"], flatter_decoder(seed), eos_token_id=-1, pad_token_id=PAD)).run(None, given(feeds))
+    greedy = generating("GreedySearch", {name: feeds[name] for name in ("input_ids", "max_length")}, ["sequences"], flatter_decoder(seed), eos_token_id=-1, pad_token_id=PAD)
+    np.testing.assert_array_equal(sampled, rondel.InferenceSession(greedy).run(None, {name: feeds[name] for name in ("input_ids", "max_length")})[0])
+
+
 def test_the_draws_of_sampling_repeat_and_differ():
     feeds = alike_prompts(50, max_length=i32(12))
     model = generating("Sampling", feeds, ["sequences"], flatter_decoder(2), **MARKS, custom=1, top_p=2.0, temperature=3.0)
@@ -176,6 +185,9 @@ def test_present_words_are_penalized():
     "change, message",
     [
         ({"temperature": 0.0}, "'temperature' is 0; expected more than 0"),
+        ({"temperature": 1e-40}, "'temperature' is 9.999"),
+        ({"top_p": -1.0}, "'top_p' is -1; expected 0 or more"),
+        ({"top_p": float("nan")}, "'top_p' is nan"),
         ({"min_tokens_to_keep": -1}, "'min_tokens_to_keep' is -1"),
         ({"custom": 2}, "'custom'"),
     ],

@@ -59,6 +59,15 @@ def test_the_first_of_equal_elements_gets_the_adjoint():
     np.testing.assert_array_equal(got, [[[[0, 3, 0], [0, 0, 0], [0, 0, 0]]]])
 
 
+def test_infinities_are_elements_like_others():
+    made = rondel.grad(model("MaxRoiPool", [np.float32([[0, 1, 1, 2, 2]])], TensorProto.FLOAT, pooled_shape=[1, 1]), wrt=["x"], outputs=["y"], seed=["seed"])
+    for worst in (-np.inf, np.inf, np.nan):
+        x = np.zeros((1, 1, 4, 4), np.float32)
+        x[..., 1:3, 1:3] = worst
+        (got,) = rondel.InferenceSession(made).run(["grad_x"], {"x": x, "seed": np.float32([[[[3]]]])})
+        assert got[0, 0, 1, 1] == 3 and np.count_nonzero(got) == 1, (worst, got)
+
+
 @pytest.mark.parametrize("count", [0, 1])
 @pytest.mark.parametrize("op", ["RoiAlign", "MaxRoiPool"])
 def test_no_regions_and_empty_bins(op, count):

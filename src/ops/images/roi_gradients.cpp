@@ -143,6 +143,11 @@ class Winners {
     ValueId value, place, weight;
   };
 
+  static double least_finite(DType t) {
+    return t == DType::f64 ? std::numeric_limits<double>::lowest()
+                           : std::numeric_limits<float>::lowest();
+  }
+
   Weights spread(const Weights& w, const ir::Ints& axes) const {
     return {a_.unsqueezed(w.greatest, axes), a_.unsqueezed(w.least, axes)};
   }
@@ -154,8 +159,10 @@ class Winners {
     const ValueId zero = a_.number(0);
     const ValueId chosen = a_.where(a_.less(x, zero), w.least, w.greatest);
     const ValueId unread = a_.less(w.greatest, zero);
-    const ValueId lowest = a_.number(-std::numeric_limits<double>::infinity());
-    const ValueId weighted = a_.where(unread, lowest, a_.mul(chosen, x));
+    const ValueId below_all = a_.number(-std::numeric_limits<double>::infinity());
+    const ValueId product = a_.mul(chosen, x), least = a_.number(least_finite(dtype_of(b_, x)));
+    const ValueId finite = a_.where(a_.less(product, least), least, product);
+    const ValueId weighted = a_.where(unread, below_all, finite);
     const ValueId place = b_("arg_max", {weighted},
                              {{"axis", std::int64_t{-1}}, {"keepdims", std::int64_t{1}}});
     const ValueId all = a_.where(unread, zero, chosen);

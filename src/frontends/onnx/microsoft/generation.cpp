@@ -325,12 +325,16 @@ class Sampler {
         custom_(flag(c, "custom")), filter_(number("filter_value")),
         seed_(c.has(8) ? c.in(8) : c.constant(Tensor::scalar<std::int32_t>(0))) {
     refuse_output(c, 1);
-    require(temperature_ > 0, "attribute 'temperature' is {}; expected more than 0", temperature_);
+    require(temperature_ >= std::numeric_limits<float>::min(),
+            "attribute 'temperature' is {}; expected more than 0", temperature_);
     const std::int64_t kept = integer(c, "min_tokens_to_keep");
     require(kept >= 0, "attribute 'min_tokens_to_keep' is {}; expected 0 or more", kept);
     const auto top_p = static_cast<float>(real(c, "top_p"));
+    require(top_p >= 0, "attribute 'top_p' is {}; expected 0 or more", top_p);
     limit_ = c.constant(Tensor::scalar<float>(custom_ ? top_p : 1 - top_p));
-    kept_ = c.constant(Tensor::scalar<std::int64_t>(kept));
+    // The likeliest token stays: where the sum of all probabilities is rounded to less than 1, none
+    // would be left with a top_p of 0.
+    kept_ = c.constant(Tensor::scalar<std::int64_t>(std::max<std::int64_t>(kept, 1)));
     if (c.has(7) && penalty_ != 0)
       absence_ = c.one("Mul", {c.one("Cast", {c.in(7)}, {{"to", ir::Type::scalar(DType::f32)}}),
                                number("presence_penalty")});

@@ -12,11 +12,13 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 namespace rondel::codegen {
@@ -42,8 +44,15 @@ void expect_success(const char* doing, llvm::Error error) {
   if (error) fail_with(doing, std::move(error));
 }
 
+/// LLVM's own way is to exit, which waits for the threads that compile: for the one that failed, too.
+void abort_at_once(void*, const char* reason, bool) {
+  fmt::print(stderr, "LLVM: {}\n", reason);
+  std::abort();
+}
+
 void set_up_target_once() {
   static const bool done = [] {
+    llvm::install_fatal_error_handler(abort_at_once);
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     return true;

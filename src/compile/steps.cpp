@@ -74,7 +74,6 @@ struct GroupCode {
     const lowering::ShapeClass c = lowering::classify(inputs, declared, type_values, lists);
     return *classes_.get(c.key, [&]() -> std::shared_ptr<const TypesOfGroup> {
       check();
-      if (!lowering::can_lower(graph, c)) return nullptr;
       auto extents = lowering::output_extents(graph, c);
       return extents ? std::make_shared<TypesOfGroup>(*std::move(extents)) : nullptr;
     });
@@ -84,16 +83,17 @@ struct GroupCode {
                                                        std::span<const std::size_t> dying) {
     using Executable = std::shared_ptr<const scalar::Executable>;
     const lowering::ShapeClass c = lowering::classify(inputs, declared, program_values);
-    const Executable of_class = *by_class_.get(c.key, [&] {
-      return lowering::can_lower(graph, c) ? compiler->make(lowering::lower_group(graph, c, dying))
-                                           : nullptr;
-    });
-    if (of_class) return of_class;
+    const auto make = [&](const lowering::ShapeClass& of) -> Executable {
+      auto program = lowering::lower_group(graph, of, dying);
+      return program ? compiler->make(std::move(program)) : nullptr;
+    };
+    if (const auto of_class = *by_class_.get(c.key, [&] { return make(c); })) return of_class;
     // A rank may depend on extents (Squeeze without axes) or on a value (ConstantOfShape of a shape
     // of unknown length). The code is made for exact shapes then.
     const lowering::ShapeClass shapes = lowering::classify(inputs, exactly(inputs), value_inputs);
-    return *by_shapes_.get(
-        shapes.key, [&] { return compiler->make(lowering::lower_group(graph, shapes, dying)); });
+    const auto of_shapes = *by_shapes_.get(shapes.key, [&] { return make(shapes); });
+    invariant(of_shapes != nullptr, "no program can be written for exact shapes");
+    return of_shapes;
   }
 
  private:

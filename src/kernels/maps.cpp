@@ -17,14 +17,10 @@ Map packed_map(const UnsizedCall& call) {
   return {m.keys.packed(), m.values.packed()};
 }
 
-template <class F> void with_value_type(DType t, const F& f) {
-  switch (t) {
-    case DType::f32: return f(float());
-    case DType::f64: return f(double());
-    case DType::i64: return f(std::int64_t());
-    case DType::string: return f(std::string());
-    default: invariant(false, "a map to {}", name(t));
-  }
+/// Calls f with a value of the one of the types that has this dtype.
+template <class... Ts, class F> void with_type(DType t, const F& f) {
+  const bool is_one = ((t == dtype_of<Ts>::value && (f(Ts()), true)) || ...);
+  if (!is_one) broken_invariant("a map to {}", name(t));
 }
 
 template <class K> UnsizedKernel values_of_words(const Tensor& vocabulary) {
@@ -36,7 +32,7 @@ template <class K> UnsizedKernel values_of_words(const Tensor& vocabulary) {
     const Map m = packed_map(call);
     const std::int64_t count = m.keys.size();
     const Tensor y = call.make(0, m.values.dtype(), {1, std::ssize(*places)});
-    with_value_type(y.dtype(), [&]<class V>(V nothing) {
+    with_type<float, double, std::int64_t, std::string>(y.dtype(), [&]<class V>(V nothing) {
       V* to = y.data_as<V>();
       std::fill_n(to, y.size(), nothing);
       for (std::int64_t i = 0; i < count; ++i) {
@@ -98,11 +94,9 @@ template <class From, class To> class KeyedValues {
 template <class F> UnsizedKernel of_keyed_values(DType to, const F& f) {
   return [to, f](UnsizedCall& call) {
     const bool texts = call.value(0).map().values.dtype() == DType::string;
-    with_value_type(to, [&]<class To>(const To&) {
-      if constexpr (!std::is_same_v<To, double>) {
-        if (texts) f(KeyedValues<std::string, To>(call));
-        else f(KeyedValues<float, To>(call));
-      }
+    with_type<float, std::int64_t, std::string>(to, [&]<class To>(const To&) {
+      if (texts) f(KeyedValues<std::string, To>(call));
+      else f(KeyedValues<float, To>(call));
     });
   };
 }

@@ -216,8 +216,7 @@ class Grouper {
     Group& group = groups_[into];
     if (group.nodes.empty()) return;
     const ir::Node& reduction = g_.node(group.nodes[0]);
-    const auto* each = ops::meaning_as<ops::Elements>(*reduction.op);
-    if (each == nullptr || !each->reads_once) return;
+    if (!ops::is_reduction(*reduction.op)) return;
     const auto maker = group_of_.find(reduction.inputs[0]);
     if (maker == group_of_.end() || maker->second == into) return;
     Group& from = groups_[maker->second];

@@ -27,19 +27,19 @@ std::vector<ir::NodeId> computed_nodes(const ir::Graph& g) {
   return nodes;
 }
 
-/// Whether the nodes have no index space in common, because some reduce rows that others compute or
-/// read.
-bool works_on_rows(const ir::Graph& g, const ir::TypeEnvironment& k,
-                   std::span<const ir::NodeId> nodes) {
-  const auto is_reduction = [&](ir::NodeId n) {
-    const auto* each = ops::meaning_as<ops::Elements>(*g.node(n).op);
-    return each != nullptr && each->reads_once;
-  };
+/// Whether the nodes give elements at the same indices, and read one another's only at their own.
+/// Otherwise the group is one of rows (`RowSchedule`).
+bool share_index_space(const ir::Graph& g, const ir::TypeEnvironment& k,
+                       std::span<const ir::NodeId> nodes) {
   const auto extents = [&](ir::NodeId n) -> const ir::Extents& {
     return k.types[ir::index(g.node(n).outputs[0])].extents();
   };
-  return std::ranges::any_of(nodes.subspan(1), [&](ir::NodeId n) {
-    return is_reduction(n) || (is_reduction(nodes[0]) && extents(n) != extents(nodes[0]));
+  const auto is_inside = [&](ValueId v) {
+    return v != ValueId::none && g.value(v).producer != ir::NodeId::none && !g.constant(v);
+  };
+  return nodes.size() == 1 || std::ranges::all_of(nodes, [&](ir::NodeId n) {
+    return extents(n) == extents(nodes[0]) &&
+           (ops::is_elementwise(*g.node(n).op) || std::ranges::none_of(g.node(n).inputs, is_inside));
   });
 }
 
@@ -78,21 +78,27 @@ std::vector<std::int32_t> written_over(const ir::Graph& g, const ir::TypeEnviron
   return over;
 }
 
-}  // namespace
-
-bool can_lower(const ir::Graph& g, const ShapeClass& c) {
-  const ir::TypeEnvironment k = type_environment_for(g, c);
-  for (const ir::NodeId n : g.root().nodes)
-    for (const ValueId v : g.node(n).outputs)
-      if (v != ValueId::none && !k.types[ir::index(v)].has_rank()) return false;
-  const std::vector<ir::NodeId> nodes = computed_nodes(g);
-  return !works_on_rows(g, k, nodes) || schedule_rows(g, k.types, nodes);
+/// Whether the ranks of all results are known.
+bool knows_ranks(const ir::Graph& g, const ir::TypeEnvironment& k) {
+  return std::ranges::all_of(g.root().nodes, [&](ir::NodeId n) {
+    return std::ranges::all_of(g.node(n).outputs, [&](ValueId v) {
+      return v == ValueId::none || k.types[ir::index(v)].has_rank();
+    });
+  });
 }
+
+}  // namespace
 
 std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, const ShapeClass& c,
                                                    std::span<const std::size_t> dying) {
   const ir::TypeEnvironment environment = type_environment_for(g, c);
+  if (!knows_ranks(g, environment)) return nullptr;
   const std::vector<ir::NodeId> nodes = computed_nodes(g);
+  std::optional<RowSchedule> rows;
+  if (!share_index_space(g, environment, nodes)) {
+    rows = schedule_rows(g, environment.types, nodes);
+    if (!rows) return nullptr;
+  }
   scalar::Builder b(g.node(nodes.back()).source);
   LoweringScope scope{g, environment, c.names(), b, {}, {}};
   std::vector<std::int32_t> buffers;
@@ -103,9 +109,6 @@ std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, const Sha
                                 .extents = known_extents(c.types[i]),
                                 .contiguous = c.contiguous[i],
                                 .dense_rows = c.dense_rows[i]}));
-  const std::optional<RowSchedule> rows = nodes.size() > 1
-                                              ? schedule_rows(g, environment.types, nodes)
-                                              : std::nullopt;
   const std::vector<std::int32_t> over = written_over(g, environment, c, rows, dying);
   for (std::size_t j = 0; j < over.size(); ++j) {
     const ValueId v = g.root().results[j];

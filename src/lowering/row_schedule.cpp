@@ -45,11 +45,10 @@ class RowScheduler {
                               std::span(schedule_.space).first(schedule_.leading));
   }
 
-  /// Whether the node folds elements of its input 0, and keeps the axes.
+  /// Whether the node is a reduction that keeps the axes.
   bool is_reduction(NodeId n) const {
     const ir::Node& node = g_.node(n);
-    const auto* each = ops::meaning_as<ops::Elements>(*node.op);
-    return each != nullptr && each->reads_once && !each->before && node.outputs.size() == 1 &&
+    return ops::is_reduction(*node.op) && node.outputs.size() == 1 &&
            is_ranked(node.inputs[0]) && is_ranked(node.outputs[0]) &&
            result_type(n).rank() == type(node.inputs[0]).rank();
   }

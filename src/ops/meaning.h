@@ -222,6 +222,11 @@ template <class K> const K* meaning_as(const ir::OpDef& op) {
   return dynamic_cast<const K*>(op.meaning.get());
 }
 inline bool is_elementwise(const ir::OpDef& op) { return meaning_as<ElementWise>(op) != nullptr; }
+/// Whether each output element is folded from elements of input 0 that no other one reads.
+inline bool is_reduction(const ir::OpDef& op) {
+  const auto* each = meaning_as<Elements>(op);
+  return each != nullptr && each->reads_once;
+}
 /// The code that computes the extents of the op's outputs from values of inputs; null if the op has
 /// none.
 inline const Elements::Extents* extents_code(const ir::OpDef& op) {

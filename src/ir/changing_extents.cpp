@@ -38,11 +38,19 @@ Type ChangingExtents::outside(const Type& t) const {
   return Type::tensor(t.dtype(), std::move(extents));
 }
 
-Type ChangingExtents::after(const Type& state) const {
+Type ChangingExtents::after(const Type& initial, const Type& state, const Type& next,
+                            const Extent& trips, bool name_others) const {
   if (names_.empty() || !state.is_tensor() || !state.has_rank()) return state;
   Extents extents = state.extents();
-  for (Extent& e : extents)
-    if (e.symbolic() && names_.contains(e.symbol)) e = Extent::own(e.symbol.name() + ".last");
+  for (std::size_t a = 0; a < extents.size(); ++a) {
+    Extent& e = extents[a];
+    if (!e.symbolic() || !names_.contains(e.symbol)) continue;
+    const Integer growth = Integer(next.extents()[a]) - Integer(e);
+    const Extent last = growth.known() ? Extent(Integer(initial.extents()[a]) + growth * trips)
+                                       : Extent();
+    if (last.known_or_symbolic() || !name_others) e = last;
+    else e = Extent::own(e.symbol.name() + ".last");
+  }
   return outside(Type::tensor(state.dtype(), std::move(extents)));
 }
 

@@ -21,8 +21,11 @@ class ChangingExtents {
   void next_round() { first_of_key_.clear(); }
   /// The type of a value that leaves the loop: names are valid in the loop only.
   Type outside(const Type&) const;
-  /// The type of a state after the last trip. Equal states are equal then, too.
-  Type after(const Type& state) const;
+  /// The type of a state after the last trip. An extent that grows by the same number in each trip
+  /// is known then if the number of trips is; others get names if `name_others`. Equal states are
+  /// equal then, too.
+  Type after(const Type& initial, const Type& state, const Type& next, const Extent& trips,
+             bool name_others) const;
 
  private:
   /// What two extents must have in common to share a name: the initial extent, the extent after a

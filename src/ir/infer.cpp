@@ -379,11 +379,13 @@ class Inference {
     const LoopParts& parts = node.loop();
     const Region& body = g_.region(parts.body);
     need_scalar(n, body.results[0], DType::boolean, "the body's condition");
-    for (std::size_t s = 0; s < parts.states; ++s) {
-      const Type& state = type(body.params[2 + s]);
-      set_output(node, s, name_stacks_ ? changing.after(state) : changing.outside(state));
-    }
     const Extent trips = trips_of(node, k_);
+    const Extent in_all_trips = k_.trips.changes(trips) ? Extent() : trips;  // of a loop around
+    for (std::size_t s = 0; s < parts.states; ++s)
+      set_output(node, s,
+                 changing.after(type(node.inputs[parts.states_at() + s]),
+                                type(body.params[2 + s]), type(body.results[1 + s]), in_all_trips,
+                                name_stacks_));
     for (std::size_t s = 0; s < parts.stacks; ++s) {
       const Type stack = of_all_trips(
           changing.outside(stack_of(n, parts, s, type(body.results[1 + parts.states + s]), trips)));

@@ -477,7 +477,8 @@ bool RegionTree::visit_changing_extent(NodeId n, const LoopParts& parts, std::si
   }
   at->axes.emplace_back(s, axis);
   if (const ValueId final = node.outputs[s]; final != ValueId::none && n != top_)
-    bounds_.add(type(final).extent(axis).symbol, at->most);
+    if (const ir::Extent& last = type(final).extent(axis); !bounds_.most(last).known_or_symbolic())
+      bounds_.add(last.symbol, at->most);
   return true;
 }
 

@@ -113,6 +113,22 @@ TEST(Infer, ExtentsOfStatesHaveNamesInTheirLoopOnly) {
   EXPECT_FALSE(named_type(g, "a").extent(0).known_or_symbolic()) << "the loop is over";
 }
 
+/// The text of the extent of %a after a loop that appends `grow` to it; `loop`: its inputs.
+std::string final_extent(const std::string& loop, const std::string& grow,
+                         const std::string& go = "%go") {
+  const Graph g = parse("graph \"g\" (%s: f32[N], %r: f32[2], %c: f32[5, 2], %p: bool[]) {\n"
+                        "%n: i64[] = constant value=i64[] {7}\n%a, _ = loop " +
+                        loop + " states=(%s) { body(%i, %go, %x: f32[?]) {\n" + grow +
+                        "\nyield go=" + go + " states=(%y) } }\nyield %a }");
+  return to_text(named_type(g, "a").extent(0));
+}
+
+TEST(Infer, AStateThatGrowsByTheSameInEachTripHasAKnownExtentAfterTheLoop) {
+  EXPECT_EQ(final_extent("trips=%n", "%y = concat(%x, %r) axis=0"), "N + 14");
+  EXPECT_EQ(final_extent("trips=%n go=%p", "%y = concat(%x, %r) axis=0"), "?") << "it may end early";
+  EXPECT_EQ(final_extent("trips=%n", "%y = concat(%x, %x) axis=0"), "?");
+}
+
 /// Two `if`s choose on their own.
 TEST(Infer, ExtentsOfBranchesHaveNamesOfTheirIf) {
   const Graph g = parse(R"g(graph "g" (%p: bool[], %q: bool[], %s: f32[2], %t: f32[5]) {

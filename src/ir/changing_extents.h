@@ -19,6 +19,7 @@ class ChangingExtents {
              const Type& both);
   /// Called when the types of all states have been joined once.
   void next_round() { first_of_key_.clear(); }
+  const std::set<Symbol>& names() const { return names_; }
   /// The type of a value that leaves the loop: names are valid in the loop only.
   Type outside(const Type&) const;
   /// The type of a state after the last trip. An extent that grows by the same number in each trip

@@ -480,6 +480,29 @@ std::string to_text(const Integer& i) {
   return i.known() ? std::to_string(*i.number) : i.symbolic() ? i.symbol.text() : "?";
 }
 
+namespace {
+
+struct Substitution {
+  const std::function<Integer(Symbol)>& of_name;
+
+  static Integer number(std::int64_t v) { return v; }
+  Integer name(Symbol s) const { return of_name(s); }
+  static Integer add(const Integer& x, const Integer& y) { return x + y; }
+  static Integer multiply(const Integer& x, const Integer& y) { return x * y; }
+  static Integer maximum(const Integer& x, const Integer& y) { return max(x, y); }
+  static Integer quotient(const Integer& x, const Integer& y, const Expression&) {
+    return floor_div(x, y);
+  }
+};
+
+}  // namespace
+
+Integer substitute(const Integer& i, const std::function<Integer(Symbol)>& of_name) {
+  if (unknown(i)) return i;
+  Substitution names{of_name};
+  return compute(i, names);
+}
+
 std::optional<std::int64_t> evaluate(const Integer& i, const ValueOfName& value_of) {
   if (unknown(i)) return std::nullopt;
   ConstantArithmetic numbers{value_of};

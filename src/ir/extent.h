@@ -134,6 +134,9 @@ Integer product(std::span<const Extent>);
 /// "4", "N + 1", "?".
 std::string to_text(const Integer&);
 
+/// The integer with another in the place of each name in it; unknown if that is not known.
+Integer substitute(const Integer&, const std::function<Integer(Symbol)>& of_name);
+
 /// Gives the value of a name, if it is known.
 using ValueOfName = std::function<std::optional<std::int64_t>(Symbol)>;
 /// The value; nothing if a name is not known, or if an intermediate result exceeds 64 bits.

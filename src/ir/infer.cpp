@@ -182,6 +182,8 @@ class Inference {
     const auto is_known = [](const Integer& e) { return e.known() || e.symbolic(); };
     each(said.known(), [&](auto v, const Tensor& t) { k_.values[v] = t; });
     each(said.made_elements(), [&](auto v, Integers e) {
+      if (!by_trip_.empty())
+        for (Integer& i : e) i = by_trip_index(i);
       // Arithmetic in 64 bits wraps around, expressions do not.
       std::ranges::replace_if(
           e, [&](const Integer& i) { return k_.trips.changes(i) && !TripIndices::fits(i); },
@@ -209,9 +211,17 @@ class Inference {
       return t;
     Extents extents = t.extents();
     for (Extent& e : extents)
-      if (depends_on_trip()(e))
-        e = k_.measure ? Extent(measured(Integer(e).symbol.text(), {e})) : Extent();
+      if (depends_on_trip()(e)) e = by_name(e);
     return Type::tensor(t.dtype(), std::move(extents));
+  }
+  Extent by_name(const Integer& e) {
+    const Integer in_trip = k_.trips.simplified(by_trip_index(e));
+    if (!depends_on_trip()(in_trip)) return Extent(in_trip);
+    for (const ExtentByTrip& known : by_trip_)
+      if (const Integer more = in_trip - known.in_trip;
+          more.known_or_symbolic() && !depends_on_trip()(more))
+        return Extent(Integer(known.name) + more);
+    return k_.measure ? Extent(measured(in_trip.symbol.text(), {in_trip})) : Extent();
   }
 
   PositionNames position_names(const Node& node) {
@@ -362,15 +372,125 @@ class Inference {
     type(body.params[1]) = Type::scalar(DType::boolean);
     for (const ValueId p : body.params) forget(p);
     name_trip_index(n);
-    for (std::size_t s = 0; s < parts.states; ++s)
-      type(body.params[2 + s]) = type(node.inputs[parts.states_at() + s]);
     for (std::size_t s = 0; s < parts.scans; ++s)
       type(body.params[2 + parts.states + s]) = element_of(
           n, type(node.inputs[parts.scans_at() + s]), parts.axis_in[s], s);
     ChangingExtents changing;
+    begin_states(n);
+    body_until_types_hold(n, changing);
+    const std::size_t around = by_trip_.size();
+    if (k_.measure && find_extents_by_trip(n, changing)) {
+      body_until_types_hold(n, changing);
+      if (!hold_in_next_trip(n, around)) {
+        by_trip_.resize(around);
+        changing = {};
+        begin_states(n);
+        body_until_types_hold(n, changing);
+      }
+    }
+    by_trip_.resize(around);
+    finish_loop(n, changing);
+  }
+
+  void begin_states(NodeId n) {
+    const Node& node = g_.node(n);
+    const LoopParts& parts = node.loop();
+    for (std::size_t s = 0; s < parts.states; ++s)
+      type(g_.region(parts.body).params[2 + s]) = type(node.inputs[parts.states_at() + s]);
+  }
+
+  void body_until_types_hold(NodeId n, ChangingExtents& changing) {
+    const LoopParts& parts = g_.node(n).loop();
     do region(parts.body);
     while (widen_states(n, parts, changing));
-    finish_loop(n, changing);
+  }
+
+  // Extents of states as expressions over the trip index. What else has such an extent then has
+  // the extent of the state, by name.
+
+  struct ExtentByTrip {
+    Symbol name;      ///< of the extent in the current trip
+    Integer in_trip;  ///< the same, over the trip index and names from outside of the loop
+  };
+
+  /// Calls f with each extent of a state that has a name: (the extent, the first one, the next).
+  template <class F> void each_changing(NodeId n, const F& f) {
+    const Node& node = g_.node(n);
+    const LoopParts& parts = node.loop();
+    const Region& body = g_.region(parts.body);
+    for (std::size_t s = 0; s < parts.states; ++s) {
+      Type& state = type(body.params[2 + s]);
+      if (!state.is_tensor() || !state.has_rank()) continue;
+      Extents extents = state.extents();
+      for (std::int64_t a = 0; a < state.rank(); ++a)
+        f(extents[static_cast<std::size_t>(a)],
+          type(node.inputs[parts.states_at() + s]).extent(a), type(body.results[1 + s]).extent(a));
+      state = Type::tensor(state.dtype(), std::move(extents));
+    }
+  }
+
+  /// The integer over trip indices in the place of extents.
+  Integer by_trip_index(const Integer& i) const {
+    return substitute(i, [&](Symbol s) {
+      const auto at = std::ranges::find(by_trip_, s, &ExtentByTrip::name);
+      return at == by_trip_.end() ? Integer(s) : at->in_trip;
+    });
+  }
+
+  /// Guesses extents by trip. Equal ones get one name. False if there are none.
+  bool find_extents_by_trip(NodeId n, const ChangingExtents& changing) {
+    const Integer trip = k_.integer(g_.region(g_.node(n).loop().body).params[0]);
+    const std::size_t around = by_trip_.size();
+    if (!trip.symbolic()) return false;
+    each_changing(n, [&](Extent& e, const Extent& first, const Extent& next) {
+      if (!e.symbolic() || !changing.names().contains(e.symbol)) return;
+      const Integer in_trip = extent_by_trip(trip.symbol, e, first, next);
+      if (!in_trip.known_or_symbolic()) return;
+      const auto own = std::span(by_trip_).subspan(around);
+      const auto same = std::ranges::find(own, in_trip, &ExtentByTrip::in_trip);
+      if (same != own.end()) e = Extent(same->name);
+      else by_trip_.push_back({e.symbol, in_trip});
+    });
+    return by_trip_.size() > around;
+  }
+
+  /// What the extent may be in each trip: it grows by a number, or it is what something else in the
+  /// body was one trip before.
+  Integer extent_by_trip(Symbol trip, const Extent& e, const Extent& first, const Extent& next) {
+    const Integer growth = Integer(next) - Integer(e);
+    if (growth.known()) return Integer(first) + growth * Integer(trip);
+    if (!next.symbolic()) return {};
+    for (const Symbol name : next.symbol.names()) {
+      const auto at = k_.measures.find(name);
+      if (at == k_.measures.end()) continue;
+      const Integer before = with_trip(at->second.expression, trip, Integer(trip) - 1);
+      const auto is_outside = [&](Symbol s) {
+        return s == trip || (first.symbolic() && first.symbol.has_name(s));
+      };
+      if (before.symbolic() && std::ranges::all_of(before.symbol.names(), is_outside) &&
+          with_trip(before, trip, 0) == Integer(first))
+        return before;
+    }
+    return {};
+  }
+  static Integer with_trip(const Integer& i, Symbol trip, const Integer& by) {
+    return substitute(i, [&](Symbol s) { return s == trip ? by : Integer(s); });
+  }
+
+  /// Whether the extents by trip of this loop, which hold in the first trip, hold in the next trip
+  /// if they hold in one.
+  bool hold_in_next_trip(NodeId n, std::size_t around) {
+    const Symbol trip = k_.integer(g_.region(g_.node(n).loop().body).params[0]).symbol;
+    bool hold = true;
+    each_changing(n, [&](Extent& e, const Extent& first, const Extent& next) {
+      const auto own = std::span(by_trip_).subspan(around);
+      const auto at = std::ranges::find(own, e.symbol, &ExtentByTrip::name);
+      if (!e.symbolic() || at == own.end()) return;
+      const Integer growth = with_trip(at->in_trip, trip, Integer(trip) + 1) - at->in_trip;
+      hold = hold && with_trip(at->in_trip, trip, 0) == Integer(first) &&
+             Integer(next) == Integer(e) + growth;
+    });
+    return hold;
   }
 
   /// Sets the types of a loop's results from the types of its body.
@@ -485,6 +605,7 @@ class Inference {
   TypeEnvironment& k_;
   const Evaluator& evaluate_;
   std::map<std::string, Symbol> measured_;  ///< names by what is measured
+  std::vector<ExtentByTrip> by_trip_;       ///< of the loops around, the outermost first
   std::size_t rules_ = 0;
   bool name_stacks_ = false;
 };

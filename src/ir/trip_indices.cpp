@@ -8,21 +8,6 @@
 namespace rondel::ir {
 namespace {
 
-/// Replaces one name in an expression by another integer.
-struct Substitution {
-  Symbol from;
-  const Integer& to;
-
-  static Integer number(std::int64_t v) { return v; }
-  Integer name(Symbol s) const { return s == from ? to : Integer(s); }
-  static Integer add(const Integer& x, const Integer& y) { return x + y; }
-  static Integer multiply(const Integer& x, const Integer& y) { return x * y; }
-  static Integer maximum(const Integer& x, const Integer& y) { return max(x, y); }
-  static Integer quotient(const Integer& x, const Integer& y, const Expression&) {
-    return floor_div(x, y);
-  }
-};
-
 /// An upper bound on the absolute value of an expression.
 struct Magnitude {
   static double number(std::int64_t v) { return std::abs(static_cast<double>(v)); }
@@ -82,10 +67,30 @@ bool TripIndices::never_negative(const Integer& i) const {
   for (const Symbol name : i.symbol.names()) {
     const auto last = last_.find(name);
     if (last == last_.end() || direction(i.symbol.expression(), name) != Direction::falls) continue;
-    Substitution in_last_trip{name, last->second};
-    if (never_negative(compute(i, in_last_trip))) return true;
+    const auto in_last_trip = [&](Symbol s) { return s == name ? last->second : Integer(s); };
+    if (never_negative(substitute(i, in_last_trip))) return true;
   }
   return false;
+}
+
+Integer TripIndices::simplified(const Integer& i) const {
+  struct Simplification {
+    const TripIndices& trips;
+
+    static Integer number(std::int64_t v) { return v; }
+    static Integer name(Symbol s) { return Integer(s); }
+    static Integer add(const Integer& x, const Integer& y) { return x + y; }
+    static Integer multiply(const Integer& x, const Integer& y) { return x * y; }
+    Integer maximum(const Integer& x, const Integer& y) const {
+      return trips.never_negative(x - y) ? x : trips.never_negative(y - x) ? y : max(x, y);
+    }
+    static Integer quotient(const Integer& x, const Integer& y, const Expression&) {
+      return floor_div(x, y);
+    }
+  };
+  if (!i.known_or_symbolic()) return i;
+  Simplification each{*this};
+  return compute(i, each);
 }
 
 }  // namespace rondel::ir

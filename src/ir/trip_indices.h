@@ -21,6 +21,8 @@ class TripIndices {
   /// Whether the integer is at least 0 in every trip, for all values of the other names in it.
   /// False if this cannot be shown.
   bool never_negative(const Integer&) const;
+  /// The same integer in every trip, without maxima of which one side is known to be the greater.
+  Integer simplified(const Integer&) const;
 
  private:
   std::unordered_map<Symbol, Integer> last_;

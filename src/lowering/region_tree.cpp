@@ -43,9 +43,17 @@ void RegionTree::infer() {
   k_ = ir::type_environment(g_);
   k_.name_unknowns = k_.measure = true;
   const std::vector<ValueId> outer = outer_values(g_, top_);
+  const std::map<ir::Symbol, ir::Extent> related = extents_of_captures();
+  const auto with_relations = [&](ir::Extents extents) {
+    for (ir::Extent& e : extents)
+      if (const auto at = related.find(e.symbol); at != related.end()) e = at->second;
+    return extents;
+  };
   for (std::size_t k = 0; k < outer.size(); ++k) {
-    k_.types[ir::index(outer[k])] = class_.types[k];
-    set_known_values(outer[k], k);
+    const ir::Type& t = class_.types[k];
+    k_.types[ir::index(outer[k])] =
+        t.is_tensor() && t.has_rank() ? ir::Type::tensor(t.dtype(), with_relations(t.extents())) : t;
+    set_known_values(outer[k], class_.values[k], with_relations(class_.elements[k]));
   }
   captures_.assign(outer.begin() + std::ssize(g_.node(top_).inputs), outer.end());
   try {
@@ -56,6 +64,19 @@ void RegionTree::infer() {
     refuse_all(e.what());
   }
   find_names();
+}
+
+/// The extents of the class that are expressions over those of captures, which the program reads.
+std::map<ir::Symbol, ir::Extent> RegionTree::extents_of_captures() const {
+  std::set<ir::Symbol> read = class_.names_from(g_.node(top_).inputs.size());
+  for (const RelatedExtent& related : class_.related) read.erase(related.extent);
+  std::map<ir::Symbol, ir::Extent> found;
+  for (const RelatedExtent& related : class_.related) {
+    const ir::Integer same = related.expression();
+    if (can_express(same, [&](ir::Symbol name) { return read.contains(name); }))
+      found.emplace(related.extent, same);
+  }
+  return found;
 }
 
 /// The program can read neither the loop's own trip count nor the initial extents of states that
@@ -73,7 +94,7 @@ void RegionTree::find_names() {
     if (input < parts.states_at() || input >= parts.scans_at()) return false;
     const ir::Type& state = type(g_.region(parts.body).params[2 + input - parts.states_at()]);
     return state.has_rank() && axis < state.extents().size() &&
-           !(state.extents()[axis] == class_.types[input].extents()[axis]);
+           !(state.extents()[axis] == type(node.inputs[input]).extents()[axis]);
   };
   const auto add = [&](const ir::Extent& e) {
     if (e.symbolic()) class_names_.insert(e.symbol);
@@ -92,10 +113,8 @@ ir::Symbol trips_with_room() {
   return name;
 }
 
-/// `v`: the outer value that is input `k` of the class.
-void RegionTree::set_known_values(ValueId v, std::size_t k) {
-  if (class_.values[k].defined()) k_.values[static_cast<std::int32_t>(v)] = class_.values[k];
-  const ir::Extents& elements = class_.elements[k];
+void RegionTree::set_known_values(ValueId v, const Tensor& value, const ir::Extents& elements) {
+  if (value.defined()) k_.values[static_cast<std::int32_t>(v)] = value;
   if (elements.empty()) return;
   k_.elements[static_cast<std::int32_t>(v)] = {elements.begin(), elements.end()};
   if (!std::ranges::all_of(elements, &ir::Extent::known)) return;

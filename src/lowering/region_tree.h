@@ -174,7 +174,9 @@ class RegionTree {
   std::string named(ir::ValueId v) const { return ir::name_of(g_, v); }
   void infer();
   void find_names();
-  void set_known_values(ir::ValueId, std::size_t k);
+  std::map<ir::Symbol, ir::Extent> extents_of_captures() const;
+  /// Of an outer value: its value if the class has it, and its elements if it is a list of extents.
+  void set_known_values(ir::ValueId, const Tensor& value, const ir::Extents& elements);
   void visit(ir::RegionId, std::optional<Position> holder);
   void visit_group(const Group&, Position);
   void visit_kernel(ir::NodeId, Position);

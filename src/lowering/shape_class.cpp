@@ -39,6 +39,11 @@ class Symbols {
     if (extent == 1 || (declared != nullptr && declared->known())) return extent;
     return numbered(find_or_add(extents_, extent));
   }
+  std::int64_t value_of(const ir::Extent& e) const {
+    for (std::size_t n = 0; n < extents_.size(); ++n)
+      if (e == numbered(n)) return extents_[n];
+    return e.value;
+  }
 
  private:
   std::vector<std::int64_t> extents_;
@@ -49,6 +54,64 @@ ir::Extent element_extent(std::int64_t value, const ir::Extent* declared, Symbol
   if (value < 0) return {};
   return value > ir::largest_listed ? ir::Extent(value) : symbols.of(value, declared);
 }
+
+using Named = std::pair<ir::Symbol, ir::Extent>;
+
+/// Finds the extents of a class that are declared as expressions over names of others. `holds`:
+/// whether an expression over these names is the extent.
+class Relations {
+ public:
+  using Holds = std::function<bool(const RelatedExtent&)>;
+  Relations(ShapeClass& c, std::span<const ir::Type> declared, std::span<const ExtentList> lists)
+      : class_(c), declared_(declared), lists_(lists) {}
+
+  void find(const Holds& holds) {
+    each([&](const ir::Extent& e, const ir::Extent&) { any_ = any_ || is_expression(e); });
+    if (!any_) return;
+    each([&](const ir::Extent& e, const ir::Extent& in_class) {
+      if (e.symbolic() && e.symbol.is_name() && find(e.symbol) == names_.end())
+        names_.emplace_back(e.symbol, in_class);
+    });
+    each([&](const ir::Extent& e, const ir::Extent& in_class) {
+      if (!is_expression(e) || !in_class.symbolic()) return;
+      RelatedExtent related{in_class.symbol, e, {}};
+      for (const ir::Symbol name : e.symbol.names()) {
+        const auto at = find(name);
+        if (at == names_.end() || at->second == in_class) return;
+        related.names.push_back(*at);
+      }
+      const bool again = std::ranges::count(class_.related, in_class.symbol,
+                                            &RelatedExtent::extent) > 0;
+      if (!again && holds(related)) class_.related.push_back(std::move(related));
+    });
+  }
+
+ private:
+  static bool is_expression(const ir::Extent& e) { return e.symbolic() && !e.symbol.is_name(); }
+
+  /// Calls f with each declared extent, and what it is in the class.
+  template <class F> void each(const F& f) const {
+    for (std::size_t k = 0; k < class_.types.size() && k < declared_.size(); ++k) {
+      const ir::Type &d = declared_[k], &t = class_.types[k];
+      if (!d.is_tensor() || !t.is_tensor() || !d.has_rank() || d.rank() != t.rank()) continue;
+      for (std::int64_t a = 0; a < d.rank(); ++a) f(d.extent(a), t.extent(a));
+    }
+    for (const ExtentList& list : lists_) {
+      const ir::Extents& elements = class_.elements[list.input];
+      for (std::size_t i = 0; i < elements.size() && i < list.declared.size(); ++i)
+        if (elements[i].known_or_symbolic()) f(list.declared[i], elements[i]);
+    }
+  }
+  std::vector<Named>::const_iterator find(ir::Symbol name) const {
+    return std::ranges::find(names_, name, &Named::first);
+  }
+
+  ShapeClass& class_;
+  const std::span<const ir::Type> declared_;
+  const std::span<const ExtentList> lists_;
+  std::vector<Named> names_;
+  bool any_ = false;
+};
 
 /// Encodes a class as integers. Symbols are numbered in order of first use.
 class KeyWriter {
@@ -61,6 +124,13 @@ class KeyWriter {
       add(c.types[k].extents());
       add(c.elements[k]);
       add(c.values[k]);
+    }
+    for (const RelatedExtent& related : c.related) {
+      ir::Extents extents{ir::Extent(related.extent)};
+      for (const auto& [_, extent] : related.names) extents.push_back(extent);
+      add(extents);
+      const std::string& text = related.declared.symbol.text();
+      add_bytes(text.data(), text.size());
     }
     return std::move(key_);
   }
@@ -102,14 +172,25 @@ class KeyWriter {
 
 }  // namespace
 
+ir::Integer RelatedExtent::expression() const {
+  return ir::substitute(declared, [&](ir::Symbol name) {
+    return ir::Integer(std::ranges::find(names, name, &Named::first)->second);
+  });
+}
+
 std::set<ir::Symbol> ShapeClass::names(std::size_t first_list) const {
+  return names(0, first_list);
+}
+std::set<ir::Symbol> ShapeClass::names_from(std::size_t first) const { return names(first, first); }
+
+std::set<ir::Symbol> ShapeClass::names(std::size_t first_type, std::size_t first_list) const {
   std::set<ir::Symbol> all;
   const auto add = [&](const ir::Extents& extents) {
     for (const ir::Extent& e : extents)
       if (e.symbolic()) all.insert(e.symbol);
   };
-  for (const ir::Type& t : types)
-    if (t.is_tensor() && t.has_rank()) add(t.extents());
+  for (std::size_t k = first_type; k < types.size(); ++k)
+    if (types[k].is_tensor() && types[k].has_rank()) add(types[k].extents());
   for (std::size_t k = first_list; k < elements.size(); ++k) add(elements[k]);
   return all;
 }
@@ -154,6 +235,13 @@ ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> dec
       elements.push_back(element_extent(
           values[i], i < list.declared.size() ? &list.declared[i] : nullptr, symbols));
   }
+  Relations(c, declared, lists).find([&](const RelatedExtent& related) {
+    const auto value_of = [&](ir::Symbol name) -> std::optional<std::int64_t> {
+      return symbols.value_of(std::ranges::find(related.names, name, &Named::first)->second);
+    };
+    return ir::evaluate(related.declared, value_of) ==
+           symbols.value_of(ir::Extent(related.extent));
+  });
   c.key = KeyWriter().write(c);
   return c;
 }
@@ -195,6 +283,7 @@ ShapeClass class_of(std::span<const ir::Type> declared, std::span<const ExtentLi
     c.types.push_back(ir::Type::tensor(t.dtype(), std::move(extents)));
   }
   for (const ExtentList& list : lists) c.elements[list.input] = as_symbols(list.declared);
+  Relations(c, declared, lists).find([](const RelatedExtent&) { return true; });
   c.key = KeyWriter().write(c);
   return c;
 }

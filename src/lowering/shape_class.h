@@ -16,9 +16,18 @@ struct ExtentList {
 /// Whether a value of this type may be such an input: one i64, or a list of at most `most`.
 bool is_short_list(const ir::Type&, std::int64_t most);
 
+/// An extent of a class that the model declares as an expression over others of the class.
+struct RelatedExtent {
+  ir::Symbol extent;
+  ir::Integer declared;                                  ///< over names of the model
+  std::vector<std::pair<ir::Symbol, ir::Extent>> names;  ///< each with its extent in the class
+  /// The same integer over extents of the class.
+  ir::Integer expression() const;
+};
+
 /// A shape class is what code is specialised for. For each input, it has the dtype, the rank, which
-/// extents are constants of the model or 1, which of the other extents are equal to each other,
-/// whether the input is row-major, and its value if the code depends on the value. The code reads
+/// extents are constants of the model or 1, which of the other extents are equal to each other or
+/// expressions over each other, whether the input is row-major, and its value if the code depends on the value. The code reads
 /// other extents at run time.
 struct ShapeClass {
   std::vector<ir::Type> types;   ///< by input; extents are numbers or symbols $s0, $s1, ...
@@ -28,12 +37,18 @@ struct ShapeClass {
   /// By input: the elements of a list of extents, each treated like an extent of a tensor; negative
   /// elements are unknown. Empty for all other inputs.
   std::vector<ir::Extents> elements;
+  std::vector<RelatedExtent> related;
   /// Equal keys mean equal classes, in every process.
   std::vector<std::int64_t> key;
 
   /// The names of the extents that are symbols, and of elements of the inputs from `first_list` on.
   /// None of them is 1.
   std::set<ir::Symbol> names(std::size_t first_list = 0) const;
+  /// The names of extents and elements of the inputs from `first` on.
+  std::set<ir::Symbol> names_from(std::size_t first) const;
+
+ private:
+  std::set<ir::Symbol> names(std::size_t first_type, std::size_t first_list) const;
 };
 
 /// The shape class of some inputs. `declared`: the model's type of each input, whose known extents

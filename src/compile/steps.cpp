@@ -48,6 +48,7 @@ class TypesOfGroup : public runtime::ClassTypes {
 /// by shape class.
 struct GroupCode {
   ir::Graph graph;
+  bool by_rows = false;
   std::vector<ir::Type> declared;
   std::vector<std::size_t> value_inputs, program_values;
   /// Partition of `value_inputs` for type inference: lists whose elements may be symbols of the
@@ -74,6 +75,7 @@ struct GroupCode {
     const lowering::ShapeClass c = lowering::classify(inputs, declared, type_values, lists);
     return *classes_.get(c.key, [&]() -> std::shared_ptr<const TypesOfGroup> {
       check();
+      if (!lowering::can_lower(graph, by_rows, c)) return nullptr;
       auto extents = lowering::output_extents(graph, c);
       return extents ? std::make_shared<TypesOfGroup>(*std::move(extents)) : nullptr;
     });
@@ -83,20 +85,22 @@ struct GroupCode {
                                                        std::span<const std::size_t> dying) {
     using Executable = std::shared_ptr<const scalar::Executable>;
     const lowering::ShapeClass c = lowering::classify(inputs, declared, program_values);
-    const auto make = [&](const lowering::ShapeClass& of) -> Executable {
-      auto program = lowering::lower_group(graph, of, dying);
-      return program ? compiler->make(std::move(program)) : nullptr;
-    };
-    if (const auto of_class = *by_class_.get(c.key, [&] { return make(c); })) return of_class;
+    const Executable of_class = *by_class_.get(c.key, [&] {
+      return lowering::can_lower(graph, by_rows, c) ? make(c, dying) : nullptr;
+    });
+    if (of_class) return of_class;
     // A rank may depend on extents (Squeeze without axes) or on a value (ConstantOfShape of a shape
     // of unknown length). The code is made for exact shapes then.
     const lowering::ShapeClass shapes = lowering::classify(inputs, exactly(inputs), value_inputs);
-    const auto of_shapes = *by_shapes_.get(shapes.key, [&] { return make(shapes); });
-    invariant(of_shapes != nullptr, "no program can be written for exact shapes");
-    return of_shapes;
+    return *by_shapes_.get(shapes.key, [&] { return make(shapes, dying); });
   }
 
  private:
+  std::shared_ptr<const scalar::Executable> make(const lowering::ShapeClass& c,
+                                                 std::span<const std::size_t> dying) const {
+    return compiler->make(lowering::lower_group(graph, by_rows, c, dying));
+  }
+
   runtime::OutputTypes infer(std::span<const Value> inputs) const {
     const ir::TypeEnvironment types = exact_type_environment(graph, inputs, value_inputs);
     runtime::OutputTypes outputs;
@@ -364,6 +368,7 @@ std::unique_ptr<runtime::ProgramStep> program_step(const BuildContext& b, ir::Gr
   auto kept = std::make_shared<GroupCode>();
   for (const ValueId v : graph.root().params) kept->declared.push_back(graph.value(v).type);
   kept->graph = std::move(graph);
+  kept->by_rows = group.by_rows;
   kept->value_inputs = group.value_inputs;
   kept->program_values = group.program_values;
   kept->compiler = b.compiler;

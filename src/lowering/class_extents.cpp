@@ -179,8 +179,7 @@ std::optional<ClassExtents> output_extents(const ir::Graph& g, const ShapeClass&
   const ir::TypeEnvironment k = type_environment_for(g, c);
   std::vector<ir::Type> types;
   for (const ir::ValueId v : g.root().results) types.push_back(k.types[ir::index(v)]);
-  const auto has_rank = [](const ir::Type& t) { return t.is_tensor() && t.has_rank(); };
-  if (!std::ranges::all_of(types, has_rank)) return std::nullopt;
+  if (!std::ranges::all_of(types, &ir::Type::is_tensor)) return std::nullopt;
   auto made = ClassExtents::make(c, k.conditions, types);
   return made && made->has_conditions() ? std::move(made) : std::nullopt;
 }

@@ -154,6 +154,7 @@ class Grouper {
       for (const std::size_t from : makers(groups_[into])) {
         if (!tried.insert(from).second || !share_rows(from, into)) continue;
         move(from, into);
+        groups_[into].by_rows = true;
         tried = {into};
         moved = true;
         break;

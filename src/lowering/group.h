@@ -13,6 +13,8 @@ struct Group {
   std::vector<ir::ValueId> inputs = {};
   std::vector<ir::ValueId> outputs = {};  ///< read outside the group, in order of definition
   bool program = false;  ///< one scalar program; otherwise a single node of another kind
+  /// The nodes run row by row (`RowSchedule`); otherwise they give elements of one index space.
+  bool by_rows = false;
   /// So many of the nodes, the last ones, compute the elements of the first node's input 0 where
   /// it reads them: these have no memory.
   std::size_t inlined = 0;

@@ -16,10 +16,14 @@ namespace rondel::lowering {
 /// The scalar program of a group, given as the graph that `extract` made of it, for one shape class
 /// of the graph's parameters. The program's buffers are the parameters of the graph, then its
 /// results. `dying`: parameters that nothing reads after the group; a result may be written over
-/// such a parameter of the same type (`may_alias`). Null if the class does not tell enough: the
-/// ranks of all values, and which extents of rows are equal. A class of exact shapes always does.
-std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& group, const ShapeClass&,
+/// such a parameter of the same type (`may_alias`). `by_rows`: of the `Group`.
+std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& group, bool by_rows,
+                                                   const ShapeClass&,
                                                    std::span<const std::size_t> dying);
+
+/// Whether the class tells enough to write the group's program: the ranks of all values, and which
+/// of the extents of rows are equal. A class of exact shapes always does.
+bool can_lower(const ir::Graph& group, bool by_rows, const ShapeClass&);
 
 /// The number of trips, from the first one on, that a loop's states have room for if their extents
 /// differ from trip to trip: a name in the types of memory.

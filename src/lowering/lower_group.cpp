@@ -27,22 +27,6 @@ std::vector<ir::NodeId> computed_nodes(const ir::Graph& g) {
   return nodes;
 }
 
-/// Whether the nodes give elements at the same indices, and read one another's only at their own.
-/// Otherwise the group is one of rows (`RowSchedule`).
-bool share_index_space(const ir::Graph& g, const ir::TypeEnvironment& k,
-                       std::span<const ir::NodeId> nodes) {
-  const auto extents = [&](ir::NodeId n) -> const ir::Extents& {
-    return k.types[ir::index(g.node(n).outputs[0])].extents();
-  };
-  const auto is_inside = [&](ValueId v) {
-    return v != ValueId::none && g.value(v).producer != ir::NodeId::none && !g.constant(v);
-  };
-  return nodes.size() == 1 || std::ranges::all_of(nodes, [&](ir::NodeId n) {
-    return extents(n) == extents(nodes[0]) &&
-           (ops::is_elementwise(*g.node(n).op) || std::ranges::none_of(g.node(n).inputs, is_inside));
-  });
-}
-
 /// Whether each element of a parameter is only read to compute elements at the same index.
 bool read_at_own_index(const ir::Graph& g, const ir::TypeEnvironment& k, ValueId param) {
   const auto type = [&k](ValueId v) -> const ir::Type& { return k.types[ir::index(v)]; };
@@ -78,27 +62,21 @@ std::vector<std::int32_t> written_over(const ir::Graph& g, const ir::TypeEnviron
   return over;
 }
 
-/// Whether the ranks of all results are known.
-bool knows_ranks(const ir::Graph& g, const ir::TypeEnvironment& k) {
-  return std::ranges::all_of(g.root().nodes, [&](ir::NodeId n) {
-    return std::ranges::all_of(g.node(n).outputs, [&](ValueId v) {
-      return v == ValueId::none || k.types[ir::index(v)].has_rank();
-    });
-  });
-}
-
 }  // namespace
 
-std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, const ShapeClass& c,
+bool can_lower(const ir::Graph& g, bool by_rows, const ShapeClass& c) {
+  const ir::TypeEnvironment k = type_environment_for(g, c);
+  for (const ir::NodeId n : g.root().nodes)
+    for (const ValueId v : g.node(n).outputs)
+      if (v != ValueId::none && !k.types[ir::index(v)].has_rank()) return false;
+  return !by_rows || schedule_rows(g, k.types, computed_nodes(g));
+}
+
+std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, bool by_rows,
+                                                   const ShapeClass& c,
                                                    std::span<const std::size_t> dying) {
   const ir::TypeEnvironment environment = type_environment_for(g, c);
-  if (!knows_ranks(g, environment)) return nullptr;
   const std::vector<ir::NodeId> nodes = computed_nodes(g);
-  std::optional<RowSchedule> rows;
-  if (!share_index_space(g, environment, nodes)) {
-    rows = schedule_rows(g, environment.types, nodes);
-    if (!rows) return nullptr;
-  }
   scalar::Builder b(g.node(nodes.back()).source);
   LoweringScope scope{g, environment, c.names(), b, {}, {}};
   std::vector<std::int32_t> buffers;
@@ -109,6 +87,9 @@ std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, const Sha
                                 .extents = known_extents(c.types[i]),
                                 .contiguous = c.contiguous[i],
                                 .dense_rows = c.dense_rows[i]}));
+  const std::optional<RowSchedule> rows = by_rows ? schedule_rows(g, environment.types, nodes)
+                                                  : std::nullopt;
+  invariant(!by_rows || rows, "the class does not tell how rows are computed");
   const std::vector<std::int32_t> over = written_over(g, environment, c, rows, dying);
   for (std::size_t j = 0; j < over.size(); ++j) {
     const ValueId v = g.root().results[j];

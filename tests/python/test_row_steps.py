@@ -11,7 +11,7 @@ import random
 import numpy as np
 import onnx
 import pytest
-from models import run_as
+from models import model, run_as
 from onnx import helper
 
 import rondel
@@ -205,3 +205,26 @@ def test_what_dies_is_written_over_only_where_nothing_reads_it_later(monkeypatch
     want = (e - e.sum(1, keepdims=True)) * w
     for jit in ("0", "quick", "2"):
         np.testing.assert_array_equal(results(model, [feeds], jit, monkeypatch)[0][0], want)
+
+
+def test_steps_of_growing_extents_share_no_code_that_knows_them(monkeypatch):
+    """Extents that are equal because the graph says so, though the inputs' shapes alone do not tell it."""
+    monkeypatch.setenv("RONDEL_JIT", "0")
+    made = model("""g (float[d] x, int64 n) => (float[e] last, float[k] sums) <int64 from = {0}, int64 step = {1}, float[1] one = {1}, float none = {0}> {
+        last, sums = Loop (n, , x) <body = b (int64 i, bool c, float[m] s) => (bool on, float[p] t, float sum) {
+          on = Identity (c)
+          largest = ReduceMax <keepdims = 0> (s)
+          grows = Greater (largest, none)
+          t = If (grows) <then_branch = then () => (float[q] a) { a = Concat <axis = 0> (s, one) }, else_branch = other () => (float[r] b) { b = Identity (s) }>
+          shape = Shape (t)
+          length = Gather (shape, from)
+          at = Range (from, length, step)
+          first = Less (at, step)
+          kept = Where (first, t, none)
+          sum = ReduceSum <keepdims = 0> (kept)
+        }> }""")
+    session = rondel.InferenceSession(made)
+    for x, n in [([-2.0], 2), ([1.0], 3), ([1.0, 4.0], 2), ([5.0], 4)]:
+        last, sums = session.run(None, {"x": np.array(x, np.float32), "n": np.array(n)})
+        assert list(sums) == [x[0]] * n
+        assert len(last) == len(x) + (n if x[0] > 0 else 0)

@@ -17,7 +17,7 @@ using Factors = std::vector<Symbol>;
 
 /// Limits on the work for one proof.
 constexpr std::size_t most_products = 64;
-constexpr int most_cases = 400;
+constexpr int most_cases = 2000;
 
 bool is_never_negative(Symbol factor) { return Integer(factor).at_least(0); }
 
@@ -58,9 +58,11 @@ class Case {
   /// Whether nothing can be as it is in this case. `left`: how many more cases may be looked at.
   bool is_impossible(int& left) {
     if (!rows_.have_solution()) return true;
-    if (open_.empty()) return false;
-    const auto [of, fact] = open_.front();
-    open_.pop_front();
+    // Names lead to other names, so their facts come last.
+    auto& open = open_maxima_.empty() ? open_names_ : open_maxima_;
+    if (open.empty()) return false;
+    const auto [of, fact] = open.front();
+    open.pop_front();
     return std::ranges::all_of(fact, [&](const Integers& list) {
       if (left-- <= 0) return false;
       Case one = *this;
@@ -106,7 +108,10 @@ class Case {
   }
 
   void add_fact(Symbol of, const Fact& fact) {
-    if (fact.size() > 1) return open_.emplace_back(of, fact), void();
+    if (fact.size() > 1) {
+      (of.is_name() ? open_names_ : open_maxima_).emplace_back(of, fact);
+      return;
+    }
     for (const Integers& list : fact)
       for (const Integer& i : list) add_of(of, i);
   }
@@ -132,7 +137,7 @@ class Case {
   Inequalities rows_;
   std::map<Factors, std::size_t> products_;
   std::map<Symbol, Integers> known_;
-  std::deque<std::pair<Symbol, Fact>> open_;
+  std::deque<std::pair<Symbol, Fact>> open_maxima_, open_names_;
 };
 
 }  // namespace

@@ -16,18 +16,23 @@ using ir::ValueId;
 namespace {
 
 constexpr std::string_view earlier_mark = ".before";
+/// Nothing is known of trips that are further back: states would lead from trip to trip for ever.
+constexpr std::size_t most_steps_back = 2;
 
 /// A name of what another name stood for in an earlier trip.
 struct EarlierName {
   Symbol of;
   std::string trip;
+  std::size_t steps_back = 1;
 };
 std::optional<EarlierName> as_earlier_name(Symbol name) {
   if (!name.expression().own) return std::nullopt;
   const std::string& text = name.name();
   const std::size_t at = text.rfind(earlier_mark);
   if (at == std::string::npos) return std::nullopt;
-  return EarlierName{Symbol::own(text.substr(0, at)), text.substr(at + earlier_mark.size())};
+  EarlierName name_of{Symbol::own(text.substr(0, at)), text.substr(at + earlier_mark.size())};
+  if (const auto before = as_earlier_name(name_of.of)) name_of.steps_back += before->steps_back;
+  return name_of;
 }
 
 /// Computes an integer with other names.
@@ -42,6 +47,13 @@ struct Renaming {
     return ir::floor_div(x, y);
   }
 };
+
+/// The integer with another one in the place of a name.
+Integer with(const Integer& i, const Integer& name, const Integer& value) {
+  if (!i.symbolic()) return i;
+  Renaming renaming{[&](Symbol n) { return Integer(n) == name ? value : Integer(n); }};
+  return ir::compute(i, renaming);
+}
 
 }  // namespace
 
@@ -92,6 +104,7 @@ Integer StorageRoom::in_earlier_trip(const Integer& i, const std::string& trip) 
 /// program finds in the current trip, or what loops make of it.
 std::vector<Fact> StorageRoom::facts_of(Symbol name) const {
   if (const auto earlier = as_earlier_name(name)) {
+    if (earlier->steps_back > most_steps_back) return {};
     std::vector<Fact> facts = facts_of(earlier->of);
     for (Fact& fact : facts)
       for (ir::Integers& list : fact)
@@ -120,19 +133,33 @@ std::vector<Fact> StorageRoom::facts_of(Symbol name) const {
 }
 
 void StorageRoom::visit_states(ir::NodeId n, const LoopParts& parts, const Trips& trips) {
+  std::vector<StateExtent> open = changing_extents(n, parts);
+  const auto close = [&] {
+    while (std::erase_if(open, [&](const auto& state) { return keeps_room(state, trips); }) > 0) {}
+  };
+  close();
+  for (const StateExtent& state : open) visit_state(state, trips);
+  close();
+}
+
+std::vector<StorageRoom::StateExtent> StorageRoom::changing_extents(ir::NodeId n,
+                                                                    const LoopParts& parts) const {
   const ir::Node& node = t_.graph().node(n);
   const ir::Region& body = t_.graph().region(parts.body);
+  std::vector<StateExtent> all;
   for (std::size_t s = 0; s < parts.states; ++s) {
-    const ir::Type &now = t_.type(body.params[2 + s]), &next = t_.type(body.results[1 + s]),
+    const ValueId param = body.params[2 + s];
+    const ir::Type &now = t_.type(param), &next = t_.type(body.results[1 + s]),
                    &first = t_.type(node.inputs[parts.states_at() + s]);
     const ValueId last = n == t_.top() ? ValueId::none : node.outputs[s];
     for (std::int64_t a = 0; a < now.rank(); ++a)
       if (!(now.extent(a) == first.extent(a)) || !(now.extent(a) == next.extent(a)))
-        visit_state(
-            {fmt::format("{}_{}", ir::index(body.params[2 + s]), a), now.extent(a), first.extent(a),
-             next.extent(a), last == ValueId::none ? Symbol() : t_.type(last).extent(a).symbol},
-            trips);
+        all.push_back({fmt::format("{}_{}", ir::index(param), a), now.extent(a), first.extent(a),
+                       next.extent(a),
+                       last == ValueId::none ? Symbol() : t_.type(last).extent(a).symbol,
+                       plan_.all()[plan_.state(n, s)].type.extent(a)});
   }
+  return all;
 }
 
 /// Notes what bounds an extent of a state. By induction it is at most the largest of its first
@@ -164,6 +191,24 @@ void StorageRoom::visit_state(const StateExtent& state, const Trips& trips) {
   if (!state.last) return;
   if (growth == Integer(0)) add_bound(state.last, 0);
   for (const Integer& most : trips.most) add_bound(state.last, most);
+}
+
+/// Notes that the extent keeps to the room that the plan gives it, if induction shows it: that it
+/// is at most the room for as many trips as there have been. Whether it was shown.
+bool StorageRoom::keeps_room(const StateExtent& state, const Trips& trips) {
+  if (t_.size_in(state.room)) return false;
+  for (const Integer& most : trips.most) {
+    const auto room_after = [&](const Integer& trip) { return with(state.room, most, trip); };
+    std::vector<Fact>& facts = facts_[state.now.symbol];
+    const std::vector<Fact> before = facts;
+    facts.push_back({{state.now - room_after(trips.before)}});
+    const bool shown = covers(room_after(0), state.first) &&
+                       covers(room_after(trips.before + 1), state.next);
+    if (shown && state.last) add_fact(state.last, {{Integer(state.last) - state.room}});
+    if (shown) return true;
+    facts = before;
+  }
+  return false;
 }
 
 /// Integers of which the extent is one.

@@ -11,7 +11,8 @@ namespace rondel::lowering {
 /// facts about names, from which `extent_proof` draws conclusions.
 class StorageRoom {
  public:
-  explicit StorageRoom(const RegionTree& t) : t_(t), class_names_(t.class_names()) {}
+  StorageRoom(const RegionTree& t, const StorageMap& plan)
+      : t_(t), plan_(plan), class_names_(t.class_names()) {}
 
   /// Whether each extent is a number or an expression over names that are known before the run.
   bool is_known(const ir::Type&) const;
@@ -39,12 +40,15 @@ class StorageRoom {
     std::string name;
     ir::Extent now, first, next;
     ir::Symbol last;  ///< what it is after the loop, if that has a name
+    ir::Extent room;  ///< what the plan gives it
   };
   bool covers(const ir::Integer& room, const ir::Integer& needed) const;
   std::vector<Fact> facts_of(ir::Symbol) const;
   void add_fact(ir::Symbol, const Fact&);
   void visit_states(ir::NodeId loop, const ir::LoopParts&, const Trips&);
+  std::vector<StateExtent> changing_extents(ir::NodeId loop, const ir::LoopParts&) const;
   void visit_state(const StateExtent&, const Trips&);
+  bool keeps_room(const StateExtent&, const Trips&);
   void visit_stacks(ir::NodeId loop, const ir::LoopParts&, const Trips&);
   void visit_loops_in(ir::RegionId);
   ir::Integers alternatives(const ir::Extent&) const;
@@ -52,6 +56,7 @@ class StorageRoom {
   Trips trips_of(ir::NodeId loop, const ir::LoopParts&) const;
 
   const RegionTree& t_;
+  const StorageMap& plan_;
   const std::set<ir::Symbol> class_names_;
   std::map<ir::Symbol, std::vector<Fact>> facts_;
 };

@@ -204,9 +204,14 @@ bool StorageRoom::keeps_room(const StateExtent& state, const Trips& trips) {
     facts.push_back({{state.now - room_after(trips.before)}});
     const bool shown = covers(room_after(0), state.first) &&
                        covers(room_after(trips.before + 1), state.next);
-    if (shown && state.last) add_fact(state.last, {{Integer(state.last) - state.room}});
-    if (shown) return true;
-    facts = before;
+    if (!shown) {
+      facts = before;
+      continue;
+    }
+    const bool stays = covers(state.room, room_after(0)) &&
+                       covers(state.room, room_after(trips.before + 1));
+    if (state.last && stays) add_fact(state.last, {{Integer(state.last) - state.room}});
+    return true;
   }
   return false;
 }

@@ -23,7 +23,7 @@ struct Source {
 class CheckedMemory {
  public:
   CheckedMemory(const RegionTree& t, const StorageMap& plan)
-      : tree_(t), g_(t.graph()), plan_(plan), room_(t), contents_(plan.all().size()),
+      : tree_(t), g_(t.graph()), plan_(plan), room_(t, plan), contents_(plan.all().size()),
         node_(t.top()) {}
 
   MemoryContents& contents() { return contents_; }

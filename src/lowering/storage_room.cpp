@@ -1,6 +1,7 @@
 #include "lowering/storage_room.h"
 
 #include "base/axis.h"
+#include "ir/expression.h"
 #include "ir/range.h"
 
 #include <algorithm>
@@ -9,7 +10,52 @@ namespace rondel::lowering {
 
 using ir::Integer;
 using ir::LoopParts;
+using ir::Symbol;
 using ir::ValueId;
+
+namespace {
+
+constexpr std::string_view earlier_mark = ".before";
+/// Nothing is known of trips that are further back: states would lead from trip to trip for ever.
+constexpr std::size_t most_steps_back = 2;
+
+/// A name of what another name stood for in an earlier trip.
+struct EarlierName {
+  Symbol of;
+  std::string trip;
+  std::size_t steps_back = 1;
+};
+std::optional<EarlierName> as_earlier_name(Symbol name) {
+  if (!name.expression().own) return std::nullopt;
+  const std::string& text = name.name();
+  const std::size_t at = text.rfind(earlier_mark);
+  if (at == std::string::npos) return std::nullopt;
+  EarlierName name_of{Symbol::own(text.substr(0, at)), text.substr(at + earlier_mark.size())};
+  if (const auto before = as_earlier_name(name_of.of)) name_of.steps_back += before->steps_back;
+  return name_of;
+}
+
+/// Computes an integer with other names.
+struct Renaming {
+  std::function<Integer(Symbol)> name;
+
+  static Integer number(std::int64_t v) { return v; }
+  static Integer add(const Integer& x, const Integer& y) { return x + y; }
+  static Integer multiply(const Integer& x, const Integer& y) { return x * y; }
+  static Integer maximum(const Integer& x, const Integer& y) { return ir::max(x, y); }
+  static Integer quotient(const Integer& x, const Integer& y, const ir::Expression&) {
+    return ir::floor_div(x, y);
+  }
+};
+
+/// The integer with another one in the place of a name.
+Integer with(const Integer& i, const Integer& name, const Integer& value) {
+  if (!i.symbolic()) return i;
+  Renaming renaming{[&](Symbol n) { return Integer(n) == name ? value : Integer(n); }};
+  return ir::compute(i, renaming);
+}
+
+}  // namespace
 
 bool StorageRoom::is_known(const ir::Type& t) const {
   return std::ranges::all_of(t.extents(), [&](const ir::Extent& e) {
@@ -37,182 +83,206 @@ bool StorageRoom::is_row(ValueId v, const ir::Type& room) const {
   return true;
 }
 
-bool StorageRoom::covers(const Integer& room, const Integer& needed, int steps) const {
-  if (ir::never_positive(needed - room, [](ir::Symbol) { return std::nullopt; })) return true;
-  const auto one_trip = [](ir::Symbol name) {  // there is always room for one
-    return name == trips_with_room() ? std::optional(ir::Range{1, {}}) : std::nullopt;
-  };
-  if (ir::never_positive(needed - room, one_trip)) return true;
-  if (!needed.symbolic() || steps == 0) return false;
-  const bool covers_next = std::ranges::any_of(next_bounds_, [&](const auto& next) {
-    return (next.first - needed).at_least(0) &&
-           std::ranges::all_of(next.second,
-                               [&](const Integer& most) { return covers(room, most, steps - 1); });
-  });
-  if (covers_next) return true;
-  // Bounds of several names may cancel each other only if they are put in together.
-  const Integer together = put_in_bounds(needed);
-  if (!(together == needed) && covers(room, together, steps - 1)) return true;
-  return std::ranges::any_of(needed.symbol.names(), [&](ir::Symbol name) {
-    if (bounds_of(name).empty()) return false;
-    if (covers_bound(room, needed, name, steps - 1)) return true;
-    const bool less = needed != Integer(name) && (Integer(name) - needed).at_least(0);
-    return less && covers_bound(room, Integer(name), name, steps - 1);
-  });
+bool StorageRoom::covers(const Integer& room, const Integer& needed) const {
+  return never_positive(needed - room, [&](Symbol name) { return facts_of(name); });
 }
 
-/// An upper bound of an integer with a bound in the place of each name that has one.
-Integer StorageRoom::put_in_bounds(const Integer& i) const {
-  const Integer most = ir::greatest(i, [&](ir::Symbol name) {
-    const std::vector<ir::Integers> bounds = bounds_of(name);
-    return bounds.empty() || bounds[0].size() != 1 ? std::nullopt
-                                                   : std::optional(ir::Range{0, bounds[0][0]});
-  });
-  return most.known_or_symbolic() ? most : i;
+/// What the integer was in an earlier trip. `trip` names it, because different integers come from
+/// different trips. What is known before the run never changes.
+Integer StorageRoom::in_earlier_trip(const Integer& i, const std::string& trip) const {
+  if (!i.known_or_symbolic()) return i;
+  Renaming renaming{[&](Symbol name) {
+    if (t_.memory_names().contains(name)) return Integer(name);
+    return Integer(Symbol::own(fmt::format("{}{}{}", name.name(), earlier_mark, trip)));
+  }};
+  return ir::compute(i, renaming);
 }
 
-/// An upper bound over all that names may stand for which are not known before the run, if there is
-/// one; else the integer itself.
-Integer StorageRoom::whatever_changes(const Integer& i) const {
-  const Integer most = ir::greatest(i, [&](ir::Symbol name) {
-    return t_.memory_names().contains(name) ? std::nullopt : std::optional(ir::Range{0, {}});
-  });
-  return most.known_or_symbolic() ? most : i;
-}
+// Facts.
 
-/// The bounds of a name; of one that an `if` gives, the extents in its branches; of one that is
-/// found in the current trip, what it is or cannot exceed.
-std::vector<ir::Integers> StorageRoom::bounds_of(ir::Symbol name) const {
-  const auto& measures = t_.environment().measures;
-  if (const auto at = measures.find(name); at != measures.end()) {
-    const Integer most = at->second.most();
-    return {{put_in_bounds(most)}, {most}};
+/// What is certain about a name: that it is what an `if` gives in one of its branches, what the
+/// program finds in the current trip, or what loops make of it.
+std::vector<Fact> StorageRoom::facts_of(Symbol name) const {
+  if (const auto earlier = as_earlier_name(name)) {
+    if (earlier->steps_back > most_steps_back) return {};
+    std::vector<Fact> facts = facts_of(earlier->of);
+    for (Fact& fact : facts)
+      for (ir::Integers& list : fact)
+        for (Integer& i : list) i = in_earlier_trip(i, earlier->trip);
+    return facts;
   }
+  if (name == trips_with_room()) return {{{1 - Integer(name)}}};
+  std::vector<Fact> facts;
+  const auto at = facts_.find(name);
+  if (at != facts_.end()) facts = at->second;
+  const auto is = [&](const Integer& i) {
+    return ir::Integers{Integer(name) - i, i - Integer(name)};
+  };
   const auto& either = t_.environment().either;
-  if (const auto at = either.find(name); at != either.end())
-    return {{at->second.first, at->second.second}};
-  const auto at = bounds_.find(name);
-  return at == bounds_.end() ? std::vector<ir::Integers>() : at->second;
+  if (const auto e = either.find(name); e != either.end())
+    facts.push_back(Fact{is(e->second.first), is(e->second.second)});
+  const auto& measures = t_.environment().measures;
+  if (const auto m = measures.find(name); m != measures.end()) {
+    const ir::Measure& how = m->second;
+    if (!how.broadcast.empty())
+      facts.push_back(at_most_largest(Integer(name), {how.broadcast.begin(), how.broadcast.end()}));
+    else if (how.list != ValueId::none) facts.push_back({{Integer(name) - how.axis}});
+    else facts.push_back(Fact{is(how.expression)});
+  }
+  return facts;
 }
 
-/// Whether the room suffices when the name has one of its bounds.
-bool StorageRoom::covers_bound(const Integer& room, const Integer& needed, ir::Symbol name,
-                               int steps) const {
-  return std::ranges::any_of(bounds_of(name), [&](const ir::Integers& largest_of) {
-    return std::ranges::all_of(largest_of, [&](const Integer& most) {
-      const Integer greatest = ir::greatest(needed, [&](ir::Symbol other) {
-        return other == name ? std::optional(ir::Range{0, most}) : std::nullopt;
-      });
-      return covers(room, greatest, steps);
-    });
-  });
+void StorageRoom::visit_states(ir::NodeId n, const LoopParts& parts, const Trips& trips) {
+  std::vector<StateExtent> open = changing_extents(n, parts);
+  const auto close = [&] {
+    while (std::erase_if(open, [&](const auto& state) { return keeps_room(state, trips); }) > 0) {}
+  };
+  close();
+  for (const StateExtent& state : open) visit_state(state, trips);
+  close();
 }
 
-void StorageRoom::visit_states(ir::NodeId n, const LoopParts& parts) {
+std::vector<StorageRoom::StateExtent> StorageRoom::changing_extents(ir::NodeId n,
+                                                                    const LoopParts& parts) const {
   const ir::Node& node = t_.graph().node(n);
   const ir::Region& body = t_.graph().region(parts.body);
+  std::vector<StateExtent> all;
   for (std::size_t s = 0; s < parts.states; ++s) {
-    const ir::Type &state = t_.type(body.params[2 + s]),
-                   &initial = t_.type(node.inputs[parts.states_at() + s]),
-                   &next = t_.type(body.results[1 + s]);
-    const ValueId final = node.outputs[s];
-    for (std::int64_t a = 0; a < state.rank(); ++a)
-      if (!(state.extent(a) == initial.extent(a)) || !(state.extent(a) == next.extent(a)))
-        visit_state(n, parts, state.extent(a), initial.extent(a), next.extent(a),
-                    final == ValueId::none ? ir::Symbol() : t_.type(final).extent(a).symbol);
+    const ValueId param = body.params[2 + s];
+    const ir::Type &now = t_.type(param), &next = t_.type(body.results[1 + s]),
+                   &first = t_.type(node.inputs[parts.states_at() + s]);
+    const ValueId last = n == t_.top() ? ValueId::none : node.outputs[s];
+    for (std::int64_t a = 0; a < now.rank(); ++a)
+      if (!(now.extent(a) == first.extent(a)) || !(now.extent(a) == next.extent(a)))
+        all.push_back({fmt::format("{}_{}", ir::index(param), a), now.extent(a), first.extent(a),
+                       next.extent(a),
+                       last == ValueId::none ? Symbol() : t_.type(last).extent(a).symbol,
+                       plan_.all()[plan_.state(n, s)].type.extent(a)});
   }
+  return all;
 }
 
 /// Notes what bounds an extent of a state. By induction it is at most the largest of its first
-/// value and of next values that do not depend on it, plus the growth of all trips before. `last`:
-/// the name of the extent after the loop.
-void StorageRoom::visit_state(ir::NodeId n, const LoopParts& parts, const ir::Extent& now,
-                              const ir::Extent& first, const ir::Extent& next, ir::Symbol last) {
-  ir::Integers least{t_.environment().without_measures(first)}, nexts;
+/// value and of next values that do not depend on it, plus the growth of all trips before: at most
+/// as much in each as in the one in which it grew most.
+void StorageRoom::visit_state(const StateExtent& state, const Trips& trips) {
+  const Symbol now = state.now.symbol;
+  const auto whatever_is_now = [&](Symbol name) {
+    return name == now ? std::optional(ir::Range{0, {}}) : std::nullopt;
+  };
+  ir::Integers least{state.first};
   Integer growth = 0;
-  std::vector<ir::Extent> open{next};
-  while (!open.empty()) {
-    const ir::Extent e = open.back();
-    open.pop_back();
-    nexts.emplace_back(e);
-    const auto either = t_.environment().either.find(e.symbol);
-    if (const Integer most = t_.environment().without_measures(e); !(most == Integer(e))) {
-      open.emplace_back(most);
+  for (const Integer& next : alternatives(state.next)) {
+    if (covers(state.now, next)) continue;
+    const std::string trip = fmt::format("{}_{}", state.name, least.size());
+    const Integer most = t_.environment().without_measures(next);
+    if (!most.symbolic() || !most.symbol.has_name(now))
+      least.push_back(in_earlier_trip(next, trip));
+    else if (covers(ir::max(state.now, 1), next)) least.emplace_back(1);
+    else growth = ir::max(growth, ir::greatest(most - state.now, whatever_is_now));
+  }
+  growth = in_earlier_trip(growth, state.name);
+  const auto add_bound = [&](Symbol name, const Integer& grown) {
+    ir::Integers all;
+    for (const Integer& i : least) all.push_back(i + growth * grown);
+    add_fact(name, at_most_largest(Integer(name), all));
+  };
+  add_bound(now, trips.before);
+  if (!state.last) return;
+  if (growth == Integer(0)) add_bound(state.last, 0);
+  for (const Integer& most : trips.most) add_bound(state.last, most);
+}
+
+/// Notes that the extent keeps to the room that the plan gives it, if induction shows it: that it
+/// is at most the room for as many trips as there have been. Whether it was shown.
+bool StorageRoom::keeps_room(const StateExtent& state, const Trips& trips) {
+  if (t_.size_in(state.room)) return false;
+  for (const Integer& most : trips.most) {
+    const auto room_after = [&](const Integer& trip) { return with(state.room, most, trip); };
+    std::vector<Fact>& facts = facts_[state.now.symbol];
+    const std::vector<Fact> before = facts;
+    facts.push_back({{state.now - room_after(trips.before)}});
+    const bool shown = covers(room_after(0), state.first) &&
+                       covers(room_after(trips.before + 1), state.next);
+    if (!shown) {
+      facts = before;
       continue;
     }
-    const auto whatever_is_now = [&](ir::Symbol name) {
-      return name == now.symbol ? std::optional(ir::Range{0, {}}) : std::nullopt;
-    };
-    if ((Integer(now) - e).at_least(0)) continue;
-    if (e.symbolic() && either != t_.environment().either.end())
-      open.insert(open.end(), {either->second.first, either->second.second});
-    else if (!e.symbolic() || !e.symbol.has_name(now.symbol)) least.emplace_back(e);
-    else if (ir::never_positive(Integer(e) - ir::max(Integer(now), 1), whatever_is_now))
-      least.emplace_back(1);
-    else growth = ir::max(growth, ir::greatest(Integer(e) - now, whatever_is_now));
+    const bool stays = covers(state.room, room_after(0)) &&
+                       covers(state.room, room_after(trips.before + 1));
+    if (state.last && stays) add_fact(state.last, {{Integer(state.last) - state.room}});
+    return true;
   }
-  growth = whatever_changes(growth);
-  const auto after = [&](const Integer& trips) {
-    ir::Integers all;
-    for (const Integer& i : least) all.push_back(i + growth * trips);
-    return all;
-  };
-  bounds_[now.symbol].clear();
-  std::vector<Integer> most{Integer(trips_with_room())};
-  if (n != t_.top()) {
-    most = most_trips(t_.graph().node(n), parts);
-    // The bounds of the first value and of the trips may use the same names: each has its own.
-    for (std::size_t k = 0, given = most.size(); k < given; ++k)
-      most.push_back(put_in_bounds(most[k]));
-  }
-  for (const Integer& trips : most) {
-    bounds_[now.symbol].push_back(after(trips));  // looser, but other bounds may be made of it
-    bounds_[now.symbol].push_back(after(growth == Integer(0) ? trips : trips - 1));
-    if (last && n != t_.top()) bounds_[last].push_back(after(trips));
-    for (const Integer& e : nexts) next_bounds_.emplace_back(e, after(trips));
-  }
-  if (growth == Integer(0)) bounds_[now.symbol].push_back(least);
-  if (growth == Integer(0) && last && n != t_.top()) bounds_[last].push_back(least);
+  return false;
+}
+
+/// Integers of which the extent is one.
+ir::Integers StorageRoom::alternatives(const ir::Extent& e) const {
+  const auto& either = t_.environment().either;
+  const auto at = e.symbolic() ? either.find(e.symbol) : either.end();
+  if (at == either.end()) return {e};
+  ir::Integers all = alternatives(at->second.first);
+  for (const Integer& other : alternatives(at->second.second)) all.push_back(other);
+  return all;
 }
 
 void StorageRoom::visit(ir::NodeId n) {
+  const LoopParts parts(t_.graph().node(n));
+  const Trips trips = trips_of(n, parts);
+  if (trips.before.symbolic())
+    for (const Integer& most : trips.most)
+      add_fact(trips.before.symbol, {{trips.before - (most - 1)}});
+  // What a state becomes may be what an inner loop makes of it.
+  visit_loops_in(parts.body);
+  visit_states(n, parts, trips);
+  if (n != t_.top()) visit_stacks(n, parts, trips);
+}
+
+void StorageRoom::visit_stacks(ir::NodeId n, const LoopParts& parts, const Trips& trips) {
   const ir::Node& node = t_.graph().node(n);
-  const LoopParts parts(node);
-  const Integer index = t_.environment().integer(t_.graph().region(parts.body).params[0]);
-  if (index.symbolic()) {
-    std::vector<ir::Integers>& bounds = bounds_[index.symbol];
-    for (const Integer& most : most_trips(node, parts)) {
-      bounds.push_back({most - 1});
-      bounds.push_back({most});  // looser, but other bounds may be made of it
-    }
-  }
-  visit_states(n, parts);
-  for (std::size_t k = 0; k < parts.stacks && n != t_.top(); ++k) {
+  for (std::size_t k = 0; k < parts.stacks; ++k) {
     const ValueId v = node.outputs[parts.states + k];
     if (v == ValueId::none) continue;
     const ir::Type& t = t_.type(v);
     const ir::Extent& rows = t.extent(axis_from_front(parts.axis_out[k], t.rank()));
     if (!rows.symbolic() || !rows.symbol.is_name() || class_names_.contains(rows.symbol)) continue;
-    if (parts.has_extent(k))
-      bounds_[rows.symbol] = {{t_.environment().integer(node.inputs[parts.extent_at(k)])}};
-    else
-      for (const Integer& most : most_trips(node, parts)) bounds_[rows.symbol].push_back({most});
+    const ir::Integers most = parts.has_extent(k) ? ir::Integers{t_.environment().integer(
+                                                        node.inputs[parts.extent_at(k)])}
+                                                  : trips.most;
+    for (const Integer& i : most) add_fact(rows.symbol, {{Integer(rows) - i}});
   }
 }
 
-/// Integers that the trip count cannot exceed: the trip count that is asked for, and the extents
-/// of the scans, past which no trip can read.
-std::vector<Integer> StorageRoom::most_trips(const ir::Node& node, const LoopParts& parts) const {
-  std::vector<Integer> most;
-  if (parts.has_trips) {
-    most.push_back(t_.environment().integer(node.inputs[parts.trips_at()]));
-    most.push_back(ir::max(most[0], 0));
+void StorageRoom::visit_loops_in(ir::RegionId r) {
+  for (const Group& group : t_.groups(r)) {
+    const ir::NodeId n = group.nodes[0];
+    if (t_.graph().node(n).is_loop()) visit(n);
+    else
+      for (const ir::RegionId inner : t_.regions(n)) visit_loops_in(inner);
   }
+}
+
+void StorageRoom::add_fact(Symbol name, const Fact& fact) {
+  std::vector<Fact>& all = facts_[name];
+  if (std::ranges::count(all, fact) == 0) all.push_back(fact);
+}
+
+StorageRoom::Trips StorageRoom::trips_of(ir::NodeId n, const LoopParts& parts) const {
+  const ir::Node& node = t_.graph().node(n);
+  Trips trips;
+  trips.before = t_.environment().integer(t_.graph().region(parts.body).params[0]);
+  if (!trips.before.known_or_symbolic())
+    trips.before = Integer(Symbol::own(fmt::format("trips{}", ir::index(n))));
+  const auto add = [&](const Integer& most) {
+    if (most.known_or_symbolic()) trips.most.push_back(most);
+  };
+  if (n == t_.top()) add(Integer(trips_with_room()));
+  if (parts.has_trips) add(ir::max(t_.environment().integer(node.inputs[parts.trips_at()]), 0));
   for (std::size_t s = 0; s < parts.scans; ++s) {
     const ir::Type& t = t_.type(node.inputs[parts.scans_at() + s]);
-    most.emplace_back(t.extent(axis_from_front(parts.axis_in[s], t.rank())));
+    add(t.extent(axis_from_front(parts.axis_in[s], t.rank())));
   }
-  return most;
+  return trips;
 }
 
 }  // namespace rondel::lowering

@@ -1,4 +1,5 @@
 #pragma once
+#include "lowering/extent_proof.h"
 #include "lowering/storage_plan.h"
 
 #include <map>
@@ -6,10 +7,12 @@
 namespace rondel::lowering {
 
 /// Proves for all inputs of a shape class that storage has room for values. The bounds of extents
-/// that become known only inside of the tree are derived here from the definition of loops.
+/// that become known only inside of the tree are derived here from the definition of loops: as
+/// facts about names, from which `extent_proof` draws conclusions.
 class StorageRoom {
  public:
-  explicit StorageRoom(const RegionTree& t) : t_(t), class_names_(t.class_names()) {}
+  StorageRoom(const RegionTree& t, const StorageMap& plan)
+      : t_(t), plan_(plan), class_names_(t.class_names()) {}
 
   /// Whether each extent is a number or an expression over names that are known before the run.
   bool is_known(const ir::Type&) const;
@@ -20,28 +23,42 @@ class StorageRoom {
   bool is_exact(ir::ValueId v, const ir::Type& room) const { return t_.type(v) == room; }
   /// Whether the value has the extents of the last axes of the memory.
   bool is_row(ir::ValueId v, const ir::Type& room) const;
-  /// Notes what bounds the lengths of a loop's stacks, and the extents of its states.
+  /// Notes what bounds the lengths of a loop's stacks, and the extents of its states; and of the
+  /// loops in it.
   void visit(ir::NodeId loop);
 
  private:
-  /// `steps`: how many bounds may be put in the place of names, one after the other.
-  bool covers(const ir::Integer& room, const ir::Integer& needed, int steps = 6) const;
-  bool covers_bound(const ir::Integer& room, const ir::Integer& needed, ir::Symbol name,
-                    int steps) const;
-  void visit_states(ir::NodeId loop, const ir::LoopParts&);
-  void visit_state(ir::NodeId loop, const ir::LoopParts&, const ir::Extent& now,
-                   const ir::Extent& first, const ir::Extent& next, ir::Symbol last);
-  ir::Integer put_in_bounds(const ir::Integer&) const;
-  ir::Integer whatever_changes(const ir::Integer&) const;
-  std::vector<ir::Integers> bounds_of(ir::Symbol) const;
-  std::vector<ir::Integer> most_trips(const ir::Node&, const ir::LoopParts&) const;
+  /// What is known of a loop's trips.
+  struct Trips {
+    ir::Integer before;  ///< the number of trips before the current one
+    /// What their number cannot exceed: the trip count that is asked for; the extents of scans,
+    /// past which no trip can read; of the top loop, the trips for which there is room.
+    ir::Integers most;
+  };
+  /// An extent of a state of a loop.
+  struct StateExtent {
+    std::string name;
+    ir::Extent now, first, next;
+    ir::Symbol last;  ///< what it is after the loop, if that has a name
+    ir::Extent room;  ///< what the plan gives it
+  };
+  bool covers(const ir::Integer& room, const ir::Integer& needed) const;
+  std::vector<Fact> facts_of(ir::Symbol) const;
+  void add_fact(ir::Symbol, const Fact&);
+  void visit_states(ir::NodeId loop, const ir::LoopParts&, const Trips&);
+  std::vector<StateExtent> changing_extents(ir::NodeId loop, const ir::LoopParts&) const;
+  void visit_state(const StateExtent&, const Trips&);
+  bool keeps_room(const StateExtent&, const Trips&);
+  void visit_stacks(ir::NodeId loop, const ir::LoopParts&, const Trips&);
+  void visit_loops_in(ir::RegionId);
+  ir::Integers alternatives(const ir::Extent&) const;
+  ir::Integer in_earlier_trip(const ir::Integer&, const std::string& trip) const;
+  Trips trips_of(ir::NodeId loop, const ir::LoopParts&) const;
 
   const RegionTree& t_;
+  const StorageMap& plan_;
   const std::set<ir::Symbol> class_names_;
-  /// By symbol: bounds, each a list of integers, the largest of which is at least the extent.
-  std::map<ir::Symbol, std::vector<ir::Integers>> bounds_;
-  /// Extents of next values of states, with bounds of the same form.
-  std::vector<std::pair<ir::Integer, ir::Integers>> next_bounds_;
+  std::map<ir::Symbol, std::vector<Fact>> facts_;
 };
 
 }  // namespace rondel::lowering

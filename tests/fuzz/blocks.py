@@ -125,6 +125,10 @@ class Block:
     def visible(self):
         return self.values + (self.outer.visible() if self.outer else [])
 
+    def is_input_around(self, value):
+        """Whether it is an input of a body around this one."""
+        return self.outer is not None and self.outer.level > 0 and (value in self.outer.inputs or self.outer.is_input_around(value))
+
     def pick(self, test=lambda v: True, kind="tensor", unranked=False):
         """A visible value, a recent one rather than an old one; Unfit if none is suitable."""
         rng = self.writer.random

@@ -63,10 +63,38 @@ def _states(g, body, fixed):
             except Unfit:
                 pass
         how = rng.choice(["extents", "extents", "rank"]) if not fixed and w.chance(w.mood.changing) else "kept"
-        v = g.pick(lambda v: how != "extents" or v.rank > 0)
+        v = _initial(g, made, how)
         facts = {"kept": {"wobble": v.wobble, "shape_id": v.shape_id}, "extents": {"wobble": body.depth}, "rank": {"wobble": body.depth, "unranked": True}}
         made.append((v, body.add_input("tensor", v.dtype, v.samples, varies=body.depth, **facts[how]), how))
     return made
+
+
+def _initial(g, made, how):
+    """The first value of a state: often like that of the state before, or a state of the loop around, so that one may become the other."""
+    w = g.writer
+    if how == "kept" and w.chance(w.mood.moved):
+        before = made[-1][0] if made and made[-1][2] == "kept" else None
+        try:
+            return g.pick(lambda v: _alike(v, before) if before else v in g.inputs and v.sample.size > 1)
+        except Unfit:
+            pass
+    return g.pick(lambda v: how != "extents" or v.rank > 0)
+
+
+def _alike(a, b):
+    """Whether they have the same dtype, and the same shape in every trip."""
+    return a.dtype == b.dtype and a.shape == b.shape and (a.shape_id == b.shape_id or a.wobble == 0 == b.wobble)
+
+
+def _following(body, states):
+    """What the states are in the next trip. Now and then those that are alike move up: each becomes what the one before was."""
+    following = [_next(body, state, how) for _, state, how in states]
+    if body.writer.chance(body.writer.mood.moved):
+        for k in range(1, len(states)):
+            (_, before, how_before), (_, state, how) = states[k - 1 : k + 1]
+            if how == "kept" == how_before and _alike(before, state):
+                following[k] = before
+    return following
 
 
 def _next(body, state, how):
@@ -85,11 +113,11 @@ def _kept(body, state):
     w = body.writer
 
     def same(v):
-        shape = v.shape == state.shape and (v.shape_id == state.shape_id or v.wobble == 0 == state.wobble)
-        return v.dtype == state.dtype and v is not state and shape
+        return v is not state and _alike(v, state)
 
     if w.chance(w.mood.moved):
-        return body.pick(same)
+        from_whom = w.random.choice([lambda v: True, body.is_input_around, body.is_input_around])
+        return body.pick(lambda v: same(v) and from_whom(v))
     if w.chance(0.8):
         return body.pick(lambda v: same(v) and v.level == body.level and v.varies == body.depth and v not in body.inputs)
     if state.dtype in (BOOL, STRING):
@@ -222,7 +250,7 @@ def loop(g):
     else:
         more = body.condition()
         stops = body.depth
-    following = [_next(body, state, how) for _, state, how in states]
+    following = _following(body, states)
     items = _items(body, 0 if states else 1)
     graph = body.finish("loop", [more, *following, *items])
 
@@ -284,7 +312,7 @@ def scan(g):
         scans.append(x)
         axes_in.append(axis - rng.choice([0, x.rank] if w.mood.opset >= 11 else [0]))
     body.fill(rng.randint(1, w.mood.body))
-    following = [_next(body, state, how) for _, state, how in states]
+    following = _following(body, states)
     items = _items(body, 0 if states else 1)
     graph = body.finish("scan", [*following, *items])
 

@@ -78,7 +78,7 @@ class Mood:
 
 def mood(rng, families):
     """The mood of a seed. families: the names of all families of ops."""
-    kind = rng.choices([_anything, _nests, _ended, _empty, _moved, _projected, _growing, _sliced, _found, _composed, _listed], [6, 2, 6, 4, 2, 1, 5, 3, 3, 3, 4])[0]
+    kind = rng.choices([_anything, _nests, _ended, _empty, _moved, _projected, _growing, _sliced, _found, _composed, _listed], [6, 2, 6, 4, 6, 1, 5, 3, 3, 3, 4])[0]
     made = kind(rng, families)
     if kind is not _composed and rng.random() < 0.12:
         made.opset = rng.choice([8, 9, 10, 11, 11, 12, 13, 13, 14, 15])

@@ -45,7 +45,7 @@ class Altered : public StorageMap {
 class Planned {
  public:
   explicit Planned(const std::string& text)
-      : graph(ir::parse(text)), top_(first_control()), class_(class_of(outer_types())),
+      : graph(ir::parse(text)), top_(first_control()), class_(class_of(outer_types(), counts())),
         tree(graph, top_, class_, {}), plan(tree) {}
 
   ValueId operator[](std::string_view name) const {
@@ -67,6 +67,16 @@ class Planned {
     std::vector<ir::Type> types;
     for (const ValueId v : outer_values(graph, top_)) types.push_back(graph.value(v).type);
     return types;
+  }
+  /// Single integers, whose values have their names.
+  std::vector<ExtentList> counts() const {
+    std::vector<ExtentList> all;
+    const std::vector<ValueId> outer = outer_values(graph, top_);
+    for (std::size_t k = 0; k < outer.size(); ++k)
+      if (const ir::ValueInfo& info = graph.value(outer[k]);
+          info.type == ir::Type::tensor(DType::i64, Shape{}))
+        all.push_back({k, {ir::Extent::named(info.name)}});
+    return all;
   }
 
  public:
@@ -186,9 +196,46 @@ const std::string whole_if = R"(graph "g" (%c: bool[], %x: f32[N], %w: f32[N, N]
       else { %d = mat_mul(%w, %x) yield %d, %d } }
     yield %y, %z })";
 
+const std::string part_from_the_end = R"(graph "g" (%x0: i64[N], %n: i64[]) {
+    %two: i64[1] = constant value=i64[1] {-2}
+    %axes = constant value=i64[1] {0}
+    %xn, _ = loop trips=%n states=(%x0) { body(%i, %go, %x) {
+      %next = unsqueeze(%i, %axes)
+      %part = slice(%x, %two, %next, %axes)
+      %all = concat(%part, %part, %part) axis=0
+      %t = top_k(%all, %axes) axis=0
+      yield go=%go states=(%next)
+    } }
+    yield %xn })";
+
+const std::string part_that_is_empty = R"(graph "g" (%x0: f32[N], %y0: f32[N], %n: i64[]) {
+    %axes = constant value=i64[1] {0}
+    %one = constant value=f32[1] {0}
+    %xn, %yn, _ = loop trips=%n states=(%x0, %y0) { body(%i, %go, %x, %y) {
+      %from = unsqueeze(%n, %axes)
+      %both = concat(%y, %x) axis=0
+      %to = unsqueeze(%i, %axes)
+      %part = slice(%both, %from, %to, %axes)
+      yield go=%go states=(%one, %part)
+    } }
+    yield %xn, %yn })";
+
+const std::string window = R"(graph "g" (%x0: f32[N], %n: i64[]) {
+    %axes = constant value=i64[1] {0}
+    %second = constant value=i64[1] {1}
+    %all = constant value=i64[1] {9223372036854775807}
+    %new = constant value=f32[1] {0}
+    %xn, _ = loop trips=%n states=(%x0) { body(%i, %go, %x) {
+      %rest = slice(%x, %second, %all, %axes)
+      %next = concat(%rest, %new) axis=0
+      yield go=%go states=(%next)
+    } }
+    yield %xn })";
+
 TEST(VerifyStorage, PlansAreAccepted) {
-  for (const std::string& text : {swapped, chain, inner_state, inner_stack, stack_of_unknown_length,
-                                  columns, scanned_inside, branches, whole_if}) {
+  for (const std::string& text :
+       {swapped, chain, inner_state, inner_stack, stack_of_unknown_length, columns, scanned_inside,
+        branches, whole_if, part_from_the_end, part_that_is_empty, window}) {
     const Planned p(text);
     EXPECT_EQ(complaint(p, p.plan), "") << text;
   }
@@ -379,8 +426,9 @@ TEST(VerifyStorage, ItemsKeepTheirRows) {
 }
 
 TEST(VerifyStorage, EachExtentHasRoom) {
-  for (const std::string& text : {swapped, chain, inner_state, inner_stack, columns, scanned_inside,
-                                  stack_of_unknown_length, branches, whole_if}) {
+  for (const std::string& text :
+       {swapped, chain, inner_state, inner_stack, columns, scanned_inside, stack_of_unknown_length,
+        branches, whole_if, part_that_is_empty}) {
     const Planned p(text);
     for (StorageId id = 0; id < p.plan.all().size(); ++id) {
       const ir::Type& type = p.plan.all()[id].type;
@@ -397,6 +445,37 @@ TEST(VerifyStorage, EachExtentHasRoom) {
       EXPECT_THAT(complaint(p, narrow), HasSubstr("has no room")) << text << id;
     }
   }
+}
+
+TEST(VerifyStorage, APartOfUnknownLengthHasRoom) {
+  const Planned p(part_from_the_end);
+  Altered altered(p.plan);
+  altered.storages[p.storage("all")].type = ir::Type::tensor(DType::i64, ir::Extents{5});
+  EXPECT_THAT(complaint(p, altered), HasSubstr("has no room for 'all'"));
+  altered.storages[p.storage("all")].type = ir::Type::tensor(DType::i64, ir::Extents{6});
+  EXPECT_EQ(complaint(p, altered), "");
+}
+
+/// In trip i, either state may become a part of %v that ends or begins at i.
+TEST(VerifyStorage, PartsOfDifferentTripsMayBeLongTogether) {
+  const Planned p(R"(graph "g" (%v: f32[N], %x0: f32[0], %n: i64[], %c: bool[N], %d: bool[N]) {
+    %axes = constant value=i64[1] {0}
+    %all = constant value=i64[1] {9223372036854775807}
+    %xn, %yn, _ = loop trips=%n states=(%x0, %x0) scans=(%c, %d) {
+      body(%i, %go, %x, %y, %cut, %other) {
+        %at = unsqueeze(%i, %axes)
+        %xt = if(%cut) { then { %b = slice(%v, %axes, %at, %axes) yield %b } else { yield %x } }
+        %yt = if(%other) { then { %e = slice(%v, %at, %all, %axes) yield %e } else { yield %y } }
+        %both = concat(%x, %y) axis=0
+        %t = top_k(%both, %axes) axis=0
+        yield go=%go states=(%xt, %yt)
+      } }
+    yield %xn, %yn })");
+  EXPECT_EQ(complaint(p, p.plan), "");
+  Altered altered(p.plan);
+  altered.storages[p.storage("both")].type = ir::Type::tensor(
+      DType::f32, ir::Extents{p.tree.type(p["v"]).extent(0)});
+  EXPECT_THAT(complaint(p, altered), HasSubstr("has no room for 'both'"));
 }
 
 TEST(VerifyStorage, AProductTakesItsWholeStorage) {

@@ -1,0 +1,160 @@
+#include "lowering/extent_proof.h"
+
+#include "ir/expression.h"
+#include "lowering/inequalities.h"
+
+#include <deque>
+#include <map>
+
+namespace rondel::lowering {
+namespace {
+
+using ir::Expression;
+using ir::Integer;
+using ir::Integers;
+using ir::Symbol;
+using Factors = std::vector<Symbol>;
+
+/// Limits on the work for one proof.
+constexpr std::size_t most_products = 64;
+constexpr int most_cases = 2000;
+
+bool is_never_negative(Symbol factor) { return Integer(factor).at_least(0); }
+
+Integer product_of(const Factors& factors) {
+  Integer all = 1;
+  for (const Symbol f : factors) all = all * Integer(f);
+  return all;
+}
+
+/// What the form of a quotient says about it.
+Integers facts_of_quotient(const Integer& q, const Expression& e) {
+  if (e.b.known()) return {q * e.b - e.a, e.a - e.b + 1 - q * e.b};
+  if (e.a.at_least(0) && e.b.at_least(1)) return {q - e.a, q * e.b - e.a, -q};
+  return {};
+}
+
+/// What is known in one case: inequalities, and facts of which nobody has asked yet which of their
+/// lists holds.
+class Case {
+ public:
+  explicit Case(const FactsOfName& facts_of) : facts_of_(facts_of) {}
+
+  /// The integer is at most 0.
+  void add(const Integer& i) {
+    if (!i.known_or_symbolic()) return;
+    Inequality row;
+    if (i.known()) {
+      row.constant = *i.number;
+    } else if (const Expression& e = i.symbol.expression(); e.kind == Expression::Kind::sum) {
+      row.constant = e.constant;
+      for (const ir::Term& t : e.terms) row.terms[number(t.factors)] = t.coefficient;
+    } else {
+      row.terms[number({i.symbol})] = 1;
+    }
+    rows_.add(std::move(row));
+  }
+
+  /// Whether nothing can be as it is in this case. `left`: how many more cases may be looked at.
+  bool is_impossible(int& left) {
+    if (!rows_.have_solution()) return true;
+    // Names lead to other names, so their facts come last.
+    auto& open = open_maxima_.empty() ? open_names_ : open_maxima_;
+    if (open.empty()) return false;
+    const auto [of, fact] = open.front();
+    open.pop_front();
+    return std::ranges::all_of(fact, [&](const Integers& list) {
+      if (left-- <= 0) return false;
+      Case one = *this;
+      for (const Integer& i : list) one.add_of(of, i);
+      return one.is_impossible(left);
+    });
+  }
+
+ private:
+  /// The number of a product as an unknown of the inequalities.
+  std::size_t number(const Factors& factors) {
+    const auto [at, is_new] = products_.try_emplace(factors, products_.size());
+    const std::size_t n = at->second;
+    if (!is_new || products_.size() > most_products) return n;
+    if (std::ranges::all_of(factors, is_never_negative)) add(-product_of(factors));
+    for (std::size_t k = 0; k < factors.size(); ++k) {
+      if (k > 0 && factors[k] == factors[k - 1]) continue;
+      const auto met = known_.find(factors[k]);
+      if (met == known_.end()) meet(factors[k]);
+      else
+        for (const Integer& i : Integers(met->second)) add_times_rest(i, factors, k);
+    }
+    return n;
+  }
+
+  /// Adds what is certain about a factor.
+  void meet(Symbol factor) {
+    known_.try_emplace(factor);
+    const Expression& e = factor.expression();
+    const Integer self(factor);
+    if (e.least) add_of(factor, Integer(*e.least) - self);
+    if (e.most) add_of(factor, self - Integer(*e.most));
+    switch (e.kind) {
+      case Expression::Kind::name:
+        for (const Fact& fact : facts_of_(factor)) add_fact(factor, fact);
+        return;
+      case Expression::Kind::excess:
+        add_of(factor, e.a - self);
+        return add_fact(factor, {{self, e.a}, {self - e.a, -e.a}});
+      case Expression::Kind::quotient: return add_fact(factor, {facts_of_quotient(self, e)});
+      case Expression::Kind::sum: return;
+    }
+  }
+
+  void add_fact(Symbol of, const Fact& fact) {
+    if (fact.size() > 1) {
+      (of.is_name() ? open_names_ : open_maxima_).emplace_back(of, fact);
+      return;
+    }
+    for (const Integers& list : fact)
+      for (const Integer& i : list) add_of(of, i);
+  }
+
+  /// An inequality about a factor holds for products with it, too.
+  void add_of(Symbol factor, const Integer& i) {
+    known_[factor].push_back(i);
+    add(i);
+    std::vector<Factors> all;
+    for (const auto& [factors, n] : products_) all.push_back(factors);
+    for (const Factors& factors : all)
+      if (const auto at = std::ranges::find(factors, factor); at != factors.end())
+        add_times_rest(i, factors, static_cast<std::size_t>(at - factors.begin()));
+  }
+
+  void add_times_rest(const Integer& i, const Factors& factors, std::size_t k) {
+    Factors rest = factors;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(k));
+    if (std::ranges::all_of(rest, is_never_negative)) add(i * product_of(rest));
+  }
+
+  const FactsOfName& facts_of_;
+  Inequalities rows_;
+  std::map<Factors, std::size_t> products_;
+  std::map<Symbol, Integers> known_;
+  std::deque<std::pair<Symbol, Fact>> open_maxima_, open_names_;
+};
+
+}  // namespace
+
+Fact at_most_largest(const Integer& a, const Integers& list) {
+  Fact fact;
+  for (const Integer& i : list) fact.push_back({a - i});
+  return fact;
+}
+
+bool never_positive(const Integer& i, const FactsOfName& facts_of) {
+  if (i.at_most(0)) return true;
+  if (!i.known_or_symbolic()) return false;
+  Case all(facts_of);
+  all.add(Integer(1) - i);
+  int left = most_cases;
+  return all.is_impossible(left);
+}
+
+}  // namespace rondel::lowering

@@ -1,0 +1,164 @@
+// Proofs that an integer is at most 0, from facts about the names in it.
+#include "lowering/extent_proof.h"
+
+#include "ir/cursor.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+namespace rondel::lowering {
+namespace {
+
+using ir::Integer;
+using ir::Symbol;
+
+Integer parsed(const std::string& text) { return ir::Cursor("f32[" + text + "]").type().extent(0); }
+Symbol name(const std::string& n) { return Symbol::named(n); }
+
+/// By name.
+using Facts = std::map<std::string, std::vector<Fact>>;
+
+bool proves(const Integer& claim, const Facts& facts) {
+  return never_positive(claim, [&](Symbol n) {
+    const auto at = facts.find(n.name());
+    return at == facts.end() ? std::vector<Fact>() : at->second;
+  });
+}
+/// Whether `a` is at most `b`.
+bool proves(const std::string& a, const std::string& b, const Facts& facts = {}) {
+  return proves(parsed(a) - parsed(b), facts);
+}
+Fact at_most(const std::string& a, const std::vector<std::string>& largest_of) {
+  ir::Integers all;
+  for (const std::string& b : largest_of) all.push_back(parsed(b));
+  return at_most_largest(parsed(a), all);
+}
+
+TEST(ExtentProof, NamesAreNotNegative) {
+  EXPECT_TRUE(proves("a", "a + b"));
+  EXPECT_TRUE(proves("a", "a + a * b"));
+  EXPECT_FALSE(proves("a + 1", "a + b"));
+  EXPECT_FALSE(proves("a", "a * b"));
+}
+
+TEST(ExtentProof, EachMaximumIsOneOfTwo) {
+  EXPECT_TRUE(proves("max(a, b)", "a + b"));
+  EXPECT_TRUE(proves("max(a + b - max(b, 2), 0)", "a"));
+  EXPECT_FALSE(proves("max(a, b)", "a"));
+  EXPECT_FALSE(proves("a + 1", "max(a, b)"));
+}
+
+TEST(ExtentProof, OneOfTheListsOfAFactHolds) {
+  const Facts facts{{"a", {at_most("a", {"b", "c"})}}};
+  EXPECT_TRUE(proves("a", "b + c", facts));
+  EXPECT_TRUE(proves("a", "max(b, c)", facts));
+  EXPECT_FALSE(proves("a", "b", facts));
+}
+
+TEST(ExtentProof, AllFactsHold) {
+  const Facts facts{{"a", {at_most("a", {"b"}), at_most("a", {"c"})}}};
+  EXPECT_TRUE(proves("2 * a", "b + c", facts));
+  EXPECT_FALSE(proves("2 * a + 1", "b + c", facts));
+}
+
+TEST(ExtentProof, FactsHoldInProducts) {
+  const Facts facts{{"a", {at_most("a", {"b - 1"})}}, {"n", {at_most("n", {"3"})}}};
+  EXPECT_TRUE(proves("a * n + n", "3 * b", facts));
+  EXPECT_FALSE(proves("a * n + n + 1", "3 * b", facts));
+  EXPECT_TRUE(proves("a * n * n + n * n", "9 * b", facts));
+}
+
+TEST(ExtentProof, QuotientsAreRoundedDown) {
+  EXPECT_TRUE(proves("2 * (a / 2)", "a"));
+  EXPECT_TRUE(proves("a", "2 * ((a + 1) / 2)"));
+  EXPECT_FALSE(proves("a", "2 * (a / 2)"));
+  EXPECT_TRUE(proves("a / (b + 1)", "a"));
+}
+
+TEST(ExtentProof, ThePartOfAStateFromItsEndHasRoom) {
+  const Facts facts{{"part", {at_most("part", {"max(min(trip, now) - max(now - 2, 0), 0)"})}},
+                    {"trip", {at_most("trip", {"trips - 1"})}},
+                    {"now", {at_most("now", {"first", "1"})}}};
+  EXPECT_TRUE(proves("3 * part", "3 * min(trips, min(max(first - 1, 0), 1) + 1)", facts));
+  EXPECT_FALSE(proves("3 * part", "3 * min(trips, min(max(first - 1, 0), 1) + 1) - 1", facts));
+}
+
+/// A claim and facts about three small numbers, at random, and what holds for certain numbers.
+class Claims {
+ public:
+  explicit Claims(unsigned seed) : random_(seed) {}
+
+  Integer integer(int depth) {
+    if (depth == 0 || pick(5) == 0) return pick(3) == 0 ? Integer(pick(4)) : any_name();
+    const Integer x = integer(depth - 1), y = integer(depth - 1);
+    switch (pick(6)) {
+      case 0: return x + y;
+      case 1: return x - y;
+      case 2: return ir::max(x, y);
+      case 3: return ir::min(x, y);
+      case 4: return x * any_name();
+      default: return ir::floor_div(x, 1 + pick(3));
+    }
+  }
+  Facts facts() {
+    Facts all;
+    for (const char* n : {"a", "b", "c"})
+      for (std::int64_t k = pick(3); k > 0; --k) {
+        ir::Integers bounds;
+        for (std::int64_t i = pick(2); i >= 0; --i) bounds.push_back(integer(1));
+        all[n].push_back(at_most_largest(Integer(name(n)), bounds));
+      }
+    return all;
+  }
+
+ private:
+  Integer any_name() { return Integer(name(std::string(1, static_cast<char>('a' + pick(3))))); }
+  std::int64_t pick(std::int64_t n) {
+    return static_cast<std::int64_t>(random_() % static_cast<unsigned>(n));
+  }
+  std::mt19937 random_;
+};
+
+/// Whether the integer certainly is at most 0 for these numbers; also if it is unknown.
+bool holds(const Integer& i, const ir::ValueOfName& numbers) {
+  const auto value = ir::evaluate(i, numbers);
+  return !value || *value <= 0;
+}
+bool holds(const Facts& facts, const ir::ValueOfName& numbers) {
+  const auto list_holds = [&](const ir::Integers& list) {
+    return std::ranges::all_of(list, [&](const Integer& i) { return holds(i, numbers); });
+  };
+  for (const auto& [n, of_name] : facts)
+    for (const Fact& fact : of_name)
+      if (!std::ranges::any_of(fact, list_holds)) return false;
+  return true;
+}
+
+TEST(ExtentProof, WhatIsProvedHolds) {
+  int proved = 0, wrong = 0, facts_alone = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    Claims claims(seed);
+    const Integer claim = claims.integer(3) - claims.integer(2);
+    const Facts facts = claims.facts();
+    bool always = true;
+    for (std::int64_t k = 0; k < 6 * 6 * 6; ++k) {
+      const auto numbers = [&](Symbol n) {
+        return std::optional(n == name("a") ? k % 6 : n == name("b") ? k / 6 % 6 : k / 36);
+      };
+      always = always && (!holds(facts, numbers) || holds(claim, numbers));
+    }
+    const bool is_proved = proves(claim, facts);
+    EXPECT_TRUE(always || !is_proved) << seed << ": " << to_text(claim);
+    proved += is_proved ? 1 : 0;
+    wrong += always ? 0 : 1;
+    facts_alone += is_proved && !proves(claim, {}) ? 1 : 0;
+  }
+  EXPECT_GT(proved, 50);
+  EXPECT_GT(wrong, 100);
+  EXPECT_GT(facts_alone, 20);
+}
+
+}  // namespace
+}  // namespace rondel::lowering

@@ -1,0 +1,190 @@
+#include "passes/move_into_branches.h"
+
+#include "passes/fold_constants.h"
+#include "passes/loop_body.h"
+#include "passes/unlike_ranks.h"
+
+#include <algorithm>
+
+namespace rondel::passes {
+namespace {
+
+using ir::Graph;
+using ir::LoopParts;
+using ir::Node;
+using ir::NodeId;
+using ir::RegionId;
+using ir::Type;
+using ir::ValueId;
+
+/// The values of the graph that depend on some others.
+class Dependents {
+ public:
+  Dependents(const Graph& g, std::span<const ValueId> of) : g_(g) {
+    add(of);
+    while (!open_.empty()) {
+      const ValueId v = open_.back();
+      open_.pop_back();
+      for (const ir::Use& use : g_.value(v).uses) add_reader(use);
+    }
+  }
+  bool contains(ValueId v) const { return found_.contains(v); }
+
+ private:
+  void add(std::span<const ValueId> values) {
+    for (const ValueId v : values)
+      if (v != ValueId::none && found_.insert(v).second) open_.push_back(v);
+  }
+  void add_reader(const ir::Use& use) {
+    const NodeId n = use.node != NodeId::none ? use.node : g_.region(use.region).parent;
+    if (n == NodeId::none) return;
+    add(g_.node(n).outputs);
+    for (const RegionId r : g_.node(n).regions) add(g_.region(r).params);
+  }
+
+  const Graph& g_;
+  std::set<ValueId> found_;
+  std::vector<ValueId> open_;
+};
+
+bool certainly_makes_a_trip(const Node& loop, const ir::TypeEnvironment& k) {
+  const LoopParts& parts = loop.loop();
+  if (parts.has_go) {
+    const Tensor* go = k.value(loop.inputs[parts.go_at()]);
+    if (go == nullptr || go->size() != 1 || *go->data_as<std::uint8_t>() == 0) return false;
+  }
+  return ir::most_trips_of(loop, k).at_least(1) ||
+         (parts.has_go && !parts.has_trips && parts.scans == 0);
+}
+
+/// Whether an empty stack has the same shape (docs/loops.md, rule 3) if more is known of its items.
+/// `declared`: what the model declares of them.
+bool keeps_empty_stack(const Type& before, const Type& after, const Type& declared) {
+  const bool is_declared = declared.is_tensor() && declared.has_rank();
+  if (!after.has_rank()) return !before.has_rank();
+  if (before.has_rank()) return std::ranges::equal(before.extents(), after.extents());
+  if (is_declared)
+    return declared.rank() == after.rank() && after.is_static() &&
+           std::ranges::equal(declared.extents(), after.extents());
+  return after.rank() == 0;
+}
+
+/// The loops' items that depend on a knot and would tell more of an empty stack if it is resolved.
+bool changes_empty_stacks(const Graph& g, const RankKnots& knots, const RankKnot& knot) {
+  const Dependents dependents(g, knot.results);
+  return std::ranges::any_of(knots.items_before, [&](const auto& entry) {
+    const auto& [n, before] = entry;
+    if (certainly_makes_a_trip(g.node(n), knots.types())) return false;
+    const LoopParts parts(g.node(n));
+    for (std::size_t s = 0; s < parts.stacks; ++s)
+      if (dependents.contains(g.region(parts.body).results[1 + parts.states + s]) &&
+          !keeps_empty_stack(before[s], knots.items_after.at(n)[s], parts.declared[s]))
+        return true;
+    return false;
+  });
+}
+
+/// Whether the knot is in a node of another one.
+bool is_inside(const Graph& g, const RankKnot& inner, const RankKnot& outer) {
+  return std::ranges::any_of(outer.nodes, [&](NodeId n) {
+    return std::ranges::any_of(g.node(n).regions,
+                               [&](RegionId r) { return g.encloses(r, inner.region); });
+  });
+}
+
+/// Moves the nodes, and behind them those in between that read their results.
+void move(Graph& g, const RankKnot& knot) {
+  const NodeId before = g.next(knot.nodes.back());
+  const std::vector<ValueId> made = copy_path(g, knot.path, knot.results, knot.types, knot.region,
+                                              before);
+  for (std::size_t j = 0; j < made.size(); ++j) g.replace_uses(knot.results[j], made[j]);
+  ir::Cloner copy(g, g);
+  for (const NodeId n : knot.readers) {
+    const NodeId moved = copy.node(n, knot.region, before);
+    for (std::size_t j = 0; j < g.node(n).outputs.size(); ++j)
+      if (g.node(n).outputs[j] != ValueId::none)
+        g.replace_uses(g.node(n).outputs[j], g.node(moved).outputs[j]);
+  }
+  for (auto n = knot.readers.rbegin(); n != knot.readers.rend(); ++n) g.erase_node(*n);
+  for (auto n = knot.nodes.rbegin(); n != knot.nodes.rend(); ++n) g.erase_node(*n);
+}
+
+NodeId loop_around(const Graph& g, NodeId n) {
+  do n = g.region(g.node(n).region).parent;
+  while (!g.node(n).is_loop());
+  return n;
+}
+
+/// A round over the graph.
+class Round {
+ public:
+  Round(Graph& g, Remarks* remarks) : g_(g), remarks_(remarks) {}
+
+  bool run() {
+    RankKnots knots(g_);
+    do knots.find(left_);
+    while (leave_some(knots));
+    note_left(knots);
+    for (const RankKnot& knot : knots.found) {
+      const bool inside = std::ranges::any_of(
+          knots.found, [&](const RankKnot& other) { return is_inside(g_, knot, other); });
+      if (!inside) outermost_.push_back(&knot);
+    }
+    for (const RankKnot* knot : outermost_) {
+      LoopRemarks(remarks_, g_, loop_around(g_, knot->first)).done([&] {
+        return "what follows " + ir::where(g_, knot->first) + " is computed in its branches";
+      });
+      move(g_, *knot);
+    }
+    return !outermost_.empty();
+  }
+
+ private:
+  /// True if there were knots to leave.
+  bool leave_some(const RankKnots& knots) {
+    const std::size_t before = left_.size();
+    for (const RankKnot& knot : knots.found)
+      if (changes_empty_stacks(g_, knots, knot)) left_.insert(knot.first);
+    return left_.size() > before;
+  }
+  void note_left(const RankKnots& knots) {
+    std::map<NodeId, std::string> left = knots.why_not;
+    for (const NodeId n : left_) left[n] = "a loop without trips would stack another shape";
+    for (const auto& [n, why] : left)
+      LoopRemarks(remarks_, g_, loop_around(g_, n)).left([&] {
+        return fmt::format("what follows {} stays there: {}", ir::where(g_, n), why);
+      });
+  }
+
+  Graph& g_;
+  Remarks* const remarks_;
+  std::set<NodeId> left_;
+  std::vector<const RankKnot*> outermost_;
+};
+
+/// Whether an `if` in a loop gives a result that is read and has no rank.
+bool may_have_knots(const Graph& g) {
+  for (const RegionId r : g.regions_below(RegionId::root)) {
+    if (!is_in_loop(g, r)) continue;
+    for (const NodeId n : g.region(r).nodes)
+      if (!g.node(n).is_loop() && !g.node(n).regions.empty() &&
+          std::ranges::any_of(g.node(n).outputs, [&](ValueId v) {
+            return g.is_read(v) && g.value(v).type.is_tensor() && !g.value(v).type.has_rank();
+          }))
+        return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool move_into_branches(Graph& g, Remarks* remarks) {
+  bool changed = false;
+  while (may_have_knots(g) && Round(g, remarks).run()) {
+    renew_types(g);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace rondel::passes

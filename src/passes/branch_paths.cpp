@@ -5,6 +5,7 @@
 #include "passes/loop_body.h"
 
 #include <algorithm>
+#include <set>
 
 namespace rondel::passes {
 namespace {
@@ -24,6 +25,19 @@ bool is_certainly_one(const Type& t) {
   return t.is_tensor() && t.is_static() && element_count(t.static_shape()) == 1;
 }
 
+/// Whether the value has no rank because an `if` in its region gives unlike ranks.
+bool comes_from_unlike_ranks(const Graph& g, const TypeEnvironment& k, ValueId v,
+                             std::set<ValueId>& seen) {
+  const NodeId maker = v == ValueId::none ? NodeId::none : g.value(v).producer;
+  if (maker == NodeId::none || !has_no_rank(k.types[ir::index(v)]) || !seen.insert(v).second)
+    return false;
+  return gives_unlike_ranks(g, k, maker) ||
+         std::ranges::any_of(g.node(maker).inputs, [&](ValueId x) {
+           return x != ValueId::none && g.value(x).region == g.value(v).region &&
+                  comes_from_unlike_ranks(g, k, x, seen);
+         });
+}
+
 bool branches_are_unlike(const Graph& g, const TypeEnvironment& k, const Node& node,
                          std::size_t output) {
   const ValueId results[] = {g.region(node.regions[0]).results[output],
@@ -32,9 +46,9 @@ bool branches_are_unlike(const Graph& g, const TypeEnvironment& k, const Node& n
   if (!std::ranges::all_of(results, [&](ValueId v) { return type(v).is_tensor(); })) return false;
   if (type(results[0]).has_rank() && type(results[1]).has_rank())
     return type(results[0]).rank() != type(results[1]).rank();
+  std::set<ValueId> seen;
   return std::ranges::all_of(results, [&](ValueId v) {
-    const NodeId maker = g.value(v).producer;
-    return type(v).has_rank() || (maker != NodeId::none && gives_unlike_ranks(g, k, maker));
+    return type(v).has_rank() || comes_from_unlike_ranks(g, k, v, seen);
   });
 }
 
@@ -124,8 +138,7 @@ bool PathFinder::end() {
   for (std::size_t j = 0; j < results_.size(); ++j) {
     const Type& t = k_.types[ir::index(results_[j])];
     const std::optional<Type> both = first ? t : ir::join(types[j], t);
-    if (!both || !both->is_tensor() || !both->has_rank())
-      return refuse("what follows has unlike ranks, too");
+    if (!both) return refuse("it has unlike types");
     if (first) types.push_back(*both);
     else types[j] = *both;
   }

@@ -33,11 +33,11 @@ class PathFinder {
   PathFinder(const ir::Graph& g, ir::TypeEnvironment& k, std::size_t most_nodes)
       : g_(g), k_(k), room_(most_nodes) {}
 
-  /// Whether the results have the same ranks at the end of all paths. Sets `path` and `types`; the
-  /// types of the nodes' outputs in `k` are then those of the last path.
+  /// Sets `path` and `types`; the types of the nodes' outputs in `k` are then those of the last
+  /// path. False if the paths are too long, or a rule does not hold on one.
   bool find(std::span<const ir::NodeId> nodes, std::span<const ir::ValueId> results);
   Path path;
-  std::vector<ir::Type> types;  ///< of the results
+  std::vector<ir::Type> types;  ///< of the results: what all paths have in common
   std::string why_not;          ///< of `find`
 
  private:

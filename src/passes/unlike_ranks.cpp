@@ -19,6 +19,8 @@ using ir::ValueId;
 /// The nodes on all paths of a knot together.
 constexpr std::size_t most_copied_nodes = 128;
 
+bool is_ranked(const Type& t) { return t.is_tensor() && t.has_rank(); }
+
 }  // namespace
 
 /// Collects the nodes of a knot.
@@ -31,17 +33,23 @@ class RankKnots::Members {
     }
   }
 
-  /// False if there are too many.
-  bool collect(NodeId first) {
-    add(first);
-    do {
+  void begin(NodeId first) { members_.insert(places_.at(first)); }
+  std::size_t size() const { return members_.size(); }
+  /// Adds what reads the values, and what must move with it. False if a region gives one.
+  bool add_readers(std::span<const ValueId> values) {
+    for (const ValueId v : values)
+      for (const ir::Use& use : g_.value(v).uses) {
+        const NodeId reader = reader_of(use);
+        if (reader == NodeId::none) return false;
+        add(reader);
+      }
+    do
       while (!open_.empty()) {
-        if (members_.size() > most_copied_nodes) return false;
         const NodeId n = open_.back();
         open_.pop_back();
-        add_neighbours(n);
+        add_deciding(n);
       }
-    } while (add_between());
+    while (add_between());
     return true;
   }
 
@@ -85,10 +93,7 @@ class RankKnots::Members {
   void add(NodeId n) {
     if (members_.insert(places_.at(n)).second) open_.push_back(n);
   }
-  bool has_rank(ValueId v) const {
-    const Type& t = k_.types[ir::index(v)];
-    return t.is_tensor() && t.has_rank();
-  }
+  bool has_rank(ValueId v) const { return is_ranked(k_.types[ir::index(v)]); }
   /// The node of the region that reads a value here, itself or inside of it; none: the region.
   NodeId reader_of(const ir::Use& use) const {
     NodeId n = use.node;
@@ -107,16 +112,11 @@ class RankKnots::Members {
     }
     return list;
   }
-  /// Those that read a value without a rank that the node makes, and the `if`s that make one that
-  /// it reads.
-  void add_neighbours(NodeId n) {
-    for (const ValueId v : g_.node(n).outputs)
-      if (v != ValueId::none && !has_rank(v))
-        for (const ir::Use& use : g_.value(v).uses)
-          if (const NodeId reader = reader_of(use); reader != NodeId::none) add(reader);
+  /// The `if`s that give unlike ranks which the node reads.
+  void add_deciding(NodeId n) {
     for (const ValueId v : reads(n)) {
       const NodeId maker = g_.value(v).producer;
-      if (!has_rank(v) && places_.contains(maker) && gives_unlike_ranks(g_, k_, maker)) add(maker);
+      if (places_.contains(maker) && !has_rank(v) && gives_unlike_ranks(g_, k_, maker)) add(maker);
     }
   }
   /// Those that read what members make and are read by members; true if there are any.
@@ -269,31 +269,48 @@ bool RankKnots::follows_from_shapes(ValueId v, std::set<ValueId>& seen) const {
 bool RankKnots::resolve(RegionId r, NodeId n, const std::set<NodeId>& resolved) {
   why_not.erase(n);
   if (left_.contains(n)) return false;
-  Members members(g_, k_, r);
-  if (!members.collect(n)) {
-    why_not[n] = "too much follows it";
+  std::optional<RankKnot> knot = grow(r, n);
+  if (!knot || std::ranges::any_of(knot->nodes, [&](NodeId m) { return resolved.contains(m); }))
     return false;
+  for (std::size_t j = 0; j < knot->results.size(); ++j)
+    k_.types[ir::index(knot->results[j])] = knot->types[j];
+  found.push_back(*std::move(knot));
+  return true;
+}
+
+/// The smallest knot whose results have ranks.
+std::optional<RankKnot> RankKnots::grow(RegionId r, NodeId n) {
+  const auto refuse = [&](std::string why) {
+    why_not[n] = std::move(why);
+    return std::nullopt;
+  };
+  Members members(g_, k_, r);
+  members.begin(n);
+  while (members.size() <= most_copied_nodes) {
+    RankKnot knot{r, n, members.nodes(), members.readers(), members.results(), {}, {}};
+    if (knot.results.empty()) return std::nullopt;
+    PathFinder paths(g_, k_, most_copied_nodes);
+    if (!follow(paths, knot)) return refuse(paths.why_not);
+    std::vector<ValueId> unlike;
+    for (std::size_t j = 0; j < knot.results.size(); ++j)
+      if (!is_ranked(paths.types[j])) unlike.push_back(knot.results[j]);
+    knot.types = std::move(paths.types);
+    knot.path = std::move(paths.path);
+    if (unlike.empty()) return knot;
+    if (!members.add_readers(unlike)) return refuse("what follows has unlike ranks, too");
   }
-  RankKnot knot{r, n, members.nodes(), members.readers(), members.results(), {}, {}};
-  if (std::ranges::any_of(knot.nodes, [&](NodeId m) { return resolved.contains(m); })) return false;
-  if (knot.results.empty()) return false;
+  return refuse("too much follows it");
+}
+
+/// Leaves the types as they were.
+bool RankKnots::follow(PathFinder& paths, const RankKnot& knot) {
   const std::map<ValueId, Type> before = types_of(knot.nodes);
-  PathFinder paths(g_, k_, most_copied_nodes);
-  const bool resolves = paths.find(knot.nodes, knot.results);
+  const bool found = paths.find(knot.nodes, knot.results);
   for (const auto& [v, type] : before) {
     forget(v);
     k_.types[ir::index(v)] = type;
   }
-  if (!resolves) {
-    why_not[n] = paths.why_not;
-    return false;
-  }
-  knot.types = std::move(paths.types);
-  knot.path = std::move(paths.path);
-  for (std::size_t j = 0; j < knot.results.size(); ++j)
-    k_.types[ir::index(knot.results[j])] = knot.types[j];
-  found.push_back(std::move(knot));
-  return true;
+  return found;
 }
 
 /// The types of what the nodes make, and of all inside of them.

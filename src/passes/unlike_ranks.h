@@ -2,6 +2,7 @@
 #include "passes/branch_paths.h"
 
 #include <map>
+#include <optional>
 #include <set>
 
 namespace rondel::passes {
@@ -41,6 +42,8 @@ class RankKnots {
   void body_until_states_hold(ir::NodeId);
   bool widen(ir::NodeId);
   bool resolve(ir::RegionId, ir::NodeId, const std::set<ir::NodeId>& resolved);
+  std::optional<RankKnot> grow(ir::RegionId, ir::NodeId);
+  bool follow(PathFinder&, const RankKnot&);
   bool is_in_the_way(ir::NodeId) const;
   bool follows_from_shapes(ir::ValueId, std::set<ir::ValueId>& seen) const;
   std::map<ir::ValueId, ir::Type> types_of(std::span<const ir::NodeId>) const;

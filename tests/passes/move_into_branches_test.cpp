@@ -1,0 +1,290 @@
+// What reads results of unlike ranks in a loop is computed in each branch of the `if` that gives them.
+#include "passes/move_into_branches.h"
+
+#include "passes/pass_case.h"
+
+#include <fmt/format.h>
+
+namespace rondel::passes {
+namespace {
+
+/// A loop with these inputs, nodes of the body, and results of the body; `%c` differs from trip to
+/// trip.
+std::string loop_with(const std::string& inputs, const std::string& nodes,
+                      const std::string& states, const std::string& results) {
+  return fmt::format(R"g(graph "g" ({}) {{
+    %k = constant value=i64[] {{7}}
+    %r, _ = loop trips=%k states=({}) {{
+      body(%i, %go, %s) {{
+        %c = less(%i, %k)
+        {}
+        yield go=%go {} }} }}
+    yield %r }})g",
+                     inputs, states, nodes, results);
+}
+
+TEST(MoveIntoBranches, RanksAgreeWithTheState) {
+  expect_rewrite(move_into_branches,
+                 loop_with("%x: f32[1], %y: f32[]", R"g(
+        %q = if(%c) { then { yield %x } else { yield %y } }
+        %n = neg(%q)
+        %t = add(%s, %n))g",
+                           "%x", "states=(%t)"),
+                 loop_with("%x: f32[1], %y: f32[]", R"g(
+        %t = if(%c) {
+          then { %n = neg(%x) %t = add(%s, %n) yield %t }
+          else { %n = neg(%y) %t = add(%s, %n) yield %t } })g",
+                           "%x", "states=(%t)"));
+}
+
+// What others read is a result of the new `if`, what the copies need stays before it, and what
+// stands between and reads such a result comes after it.
+TEST(MoveIntoBranches, UpToWhereRanksAgree) {
+  expect_rewrite(move_into_branches,
+                 loop_with("%x: f32[n], %y: f32[2, n], %z: f32[]", R"g(
+        %q = if(%c) { then { yield %x } else { %e = exp(%y) yield %e } }
+        %m = reduce_max(%q) keepdims=0
+        %d = neg(%m)
+        %h = abs(%s)
+        %p = mul(%q, %h)
+        %l = reduce_sum(%p) keepdims=0
+        %t = add(%l, %d))g",
+                           "%z", "states=(%t)"),
+                 loop_with("%x: f32[n], %y: f32[2, n], %z: f32[]", R"g(
+        %h = abs(%s)
+        %m, %l = if(%c) {
+          then { %m = reduce_max(%x) keepdims=0 %p = mul(%x, %h)
+                 %l = reduce_sum(%p) keepdims=0 yield %m, %l }
+          else { %e = exp(%y) %m = reduce_max(%e) keepdims=0 %p = mul(%e, %h)
+                 %l = reduce_sum(%p) keepdims=0 yield %m, %l } }
+        %d = neg(%m)
+        %t = add(%l, %d))g",
+                           "%z", "states=(%t)"));
+}
+
+TEST(MoveIntoBranches, OneConditionDecidesOnce) {
+  expect_rewrite(move_into_branches,
+                 loop_with("%x: f32[n], %y: f32[]", R"g(
+        %q = if(%c) { then { yield %x } else { yield %y } }
+        %p = if(%c) { then { %e = exp(%q) yield %e } else { yield %x } }
+        %t = add(%p, %s))g",
+                           "%x", "states=(%t)"),
+                 loop_with("%x: f32[n], %y: f32[]", R"g(
+        %p = if(%c) {
+          then { %e = exp(%x) yield %e }
+          else { yield %x } }
+        %t = add(%p, %s))g",
+                           "%x", "states=(%t)"));
+}
+
+TEST(MoveIntoBranches, TwoConditionsGiveFourBranches) {
+  expect_rewrite(move_into_branches,
+                 loop_with("%x: f32[n], %y: f32[]", R"g(
+        %d = equal(%i, %k)
+        %q = if(%c) { then { yield %x } else { yield %y } }
+        %p = if(%d) { then { yield %x } else { yield %y } }
+        %t = where(%c, %p, %q)
+        %u = add(%t, %s))g",
+                           "%x", "states=(%u)"),
+                 loop_with("%x: f32[n], %y: f32[]", R"g(
+        %d = equal(%i, %k)
+        %u = if(%c) {
+          then {
+            %u = if(%d) {
+              then { %t = where(%c, %x, %x) %u = add(%t, %s) yield %u }
+              else { %t = where(%c, %y, %x) %u = add(%t, %s) yield %u } }
+            yield %u }
+          else {
+            %u = if(%d) {
+              then { %t = where(%c, %x, %y) %u = add(%t, %s) yield %u }
+              else { %t = where(%c, %y, %y) %u = add(%t, %s) yield %u } }
+            yield %u } })g",
+                           "%x", "states=(%u)"));
+}
+
+TEST(MoveIntoBranches, AnIfInABranchDecidesThere) {
+  expect_rewrite(move_into_branches,
+                 loop_with("%x: f32[n], %y: f32[]", R"g(
+        %d = equal(%i, %k)
+        %q = if(%c) {
+          then { %p = if(%d) { then { yield %x } else { yield %y } } %e = exp(%p) yield %e }
+          else { yield %x } }
+        %t = add(%q, %s))g",
+                           "%x", "states=(%t)"),
+                 loop_with("%x: f32[n], %y: f32[]", R"g(
+        %d = equal(%i, %k)
+        %t = if(%c) {
+          then {
+            %t = if(%d) {
+              then { %e = exp(%x) %t = add(%e, %s) yield %t }
+              else { %e = exp(%y) %t = add(%e, %s) yield %t } }
+            yield %t }
+          else { %t = add(%x, %s) yield %t } })g",
+                           "%x", "states=(%t)"));
+}
+
+// An inner loop that reads the value is copied with all in it.
+TEST(MoveIntoBranches, InnerLoopsMove) {
+  expect_rewrite(move_into_branches,
+                 loop_with("%x: f32[n], %y: f32[]", R"g(
+        %q = if(%c) { then { yield %x } else { yield %y } }
+        %t, _ = loop trips=%k states=(%s) {
+          body(%j, %on, %v) { %w = add(%v, %q) yield go=%on states=(%w) } })g",
+                           "%x", "states=(%t)"),
+                 loop_with("%x: f32[n], %y: f32[]", R"g(
+        %t = if(%c) {
+          then {
+            %t, _ = loop trips=%k states=(%s) {
+              body(%j, %on, %v) { %w = add(%v, %x) yield go=%on states=(%w) } }
+            yield %t }
+          else {
+            %t, _ = loop trips=%k states=(%s) {
+              body(%j, %on, %v) { %w = add(%v, %y) yield go=%on states=(%w) } }
+            yield %t } })g",
+                           "%x", "states=(%t)"));
+}
+
+// An `if` in an inner loop, whose ranks follow from those of an outer one.
+TEST(MoveIntoBranches, InBodiesOfInnerLoops) {
+  expect_rewrite(move_into_branches,
+                 loop_with("%x: f32[1], %y: f32[]", R"g(
+        %q = if(%c) { then { yield %x } else { yield %y } }
+        %a = add(%s, %q)
+        %t, _ = loop trips=%k states=(%a) {
+          body(%j, %on, %v) {
+            %d = equal(%i, %j)
+            %p = if(%d) { then { yield %v } else { yield %y } }
+            %w = add(%v, %p)
+            yield go=%on states=(%w) } })g",
+                           "%x", "states=(%t)"),
+                 loop_with("%x: f32[1], %y: f32[]", R"g(
+        %a = if(%c) {
+          then { %a = add(%s, %x) yield %a }
+          else { %a = add(%s, %y) yield %a } }
+        %t, _ = loop trips=%k states=(%a) {
+          body(%j, %on, %v) {
+            %d = equal(%i, %j)
+            %w = if(%d) {
+              then { %w = add(%v, %v) yield %w }
+              else { %w = add(%v, %y) yield %w } }
+            yield go=%on states=(%w) } })g",
+                           "%x", "states=(%t)"));
+}
+
+TEST(MoveIntoBranches, CopiesKeepTheirSources) {
+  ir::Graph g = ir::parse(loop_with("%x: f32[1], %y: f32[]", R"g(
+        %q = if(%c) {  // from "node 'q' (If)"
+          then { yield %x } else { yield %y } }
+        %t = add(%s, %q)  // from "node 't' (Add)"
+)g",
+                                    "%x", "states=(%t)"));
+  ASSERT_TRUE(move_into_branches(g));
+  std::vector<std::string> sources;
+  for (const ir::RegionId r : g.regions_below(ir::RegionId::root))
+    for (const ir::NodeId n : g.region(r).nodes)
+      if (!g.node(n).source.empty()) sources.push_back(g.node(n).source);
+  EXPECT_EQ(sources, (std::vector<std::string>{"node 'q' (If)", "node 't' (Add)",
+                                               "node 't' (Add)"}));
+}
+
+/// A body in which data decide the rank of `%q`.
+std::string with(const std::string& follows, const std::string& inputs = "%x: f32[n], %y: f32[]") {
+  return loop_with(inputs, "%q = if(%c) { then { yield %x } else { yield %y } }\n" + follows, "%x",
+                   "states=(%t)");
+}
+
+TEST(MoveIntoBranches, WhereRanksNeverAgreeAllStays) {
+  expect_untouched(move_into_branches, with("%t = neg(%q)"));
+  expect_untouched(move_into_branches, with("%t = add(%s, %q)", "%x: f32[], %y: f32[n]"));
+}
+
+TEST(MoveIntoBranches, WhereRanksAgreeAllStays) {
+  expect_untouched(move_into_branches, with("%t = add(%s, %q)", "%x: f32[n], %y: f32[m]"));
+}
+
+// A branch gives what follows would not accept, and may never be taken.
+TEST(MoveIntoBranches, WhatFitsOneBranchOnlyStays) {
+  expect_untouched(move_into_branches, with("%a = reduce_sum(%q, %axis) keepdims=0\n"
+                                            "%t = add(%s, %a)",
+                                            "%x: f32[n], %y: f32[], %axis: i64[1]"));
+  expect_untouched(move_into_branches, with("%one = constant value=i64[1] {0}\n"
+                                            "%a = reduce_sum(%q, %one) keepdims=0\n"
+                                            "%t = add(%s, %a)"));
+}
+
+TEST(MoveIntoBranches, LongCopiesAreNotMade) {
+  const auto of_length = [](int n) {
+    std::string nodes, last = "%q";
+    for (int k = 0; k < n; ++k) {
+      nodes += fmt::format("%v{} = neg({})\n", k, last);
+      last = fmt::format("%v{}", k);
+    }
+    return with(nodes + fmt::format("%t = add(%s, {})", last));
+  };
+  ir::Graph g = ir::parse(of_length(63));
+  EXPECT_TRUE(move_into_branches(g));
+  expect_untouched(move_into_branches, of_length(64));
+}
+
+// Shapes that are known when the loop begins decide the rank; others do not.
+TEST(MoveIntoBranches, ShapesDecideBeforeTheLoop) {
+  const auto squeezed = [](const std::string& v) {
+    return loop_with("%x: f32[n], %w: i64[n, 1], %z: i64[]", v + R"g(
+        %one = constant value=i64[1] {0}
+        %zero = constant value=i64[] {0}
+        %u = constant value=i64[] {1}
+        %sh = shape(%v)
+        %e = gather(%sh, %zero)
+        %d = equal(%e, %u)
+        %q = if(%d) { then { %a = squeeze(%v, %one) yield %a } else { yield %v } }
+        %l = reduce_sum(%q) keepdims=0
+        %t = add(%l, %s))g",
+                     "%z", "states=(%t)");
+  };
+  expect_untouched(move_into_branches, squeezed("%v = neg(%w)"));
+  ir::Graph g = ir::parse(squeezed(R"g(
+        %f = convert(%s) to=type f32[]
+        %b = greater(%x, %f)
+        %nz = non_zero(%b)
+        %v = transpose(%nz) perm=[1, 0])g"));
+  EXPECT_TRUE(move_into_branches(g));
+}
+
+TEST(MoveIntoBranches, OutsideOfLoopsAllStays) {
+  expect_untouched(move_into_branches, R"g(graph "g" (%x: f32[n], %y: f32[], %c: bool[]) {
+    %q = if(%c) { then { yield %x } else { yield %y } }
+    %t = add(%x, %q)
+    yield %t })g");
+}
+
+/// A loop that stacks `%t`, which has no rank if nothing moves.
+std::string stacking(const std::string& trips, const std::string& loop, const std::string& item,
+                     const std::string& inputs = "%x: f32[n], %y: f32[]") {
+  return fmt::format(R"g(graph "g" ({}, %n: i64[], %z: f32[]) {{
+    %k = constant value=i64[] {{7}}
+    _, %r, _ = loop trips={} states=(%z) {} {{
+      body(%i, %go, %s) {{
+        %c = less(%i, %k)
+        {}
+        yield go=%go states=(%s) items=(%t) }} }}
+    yield %r }})g",
+                     inputs, trips, loop, item);
+}
+
+// A stack without trips has the shape that is known of its items.
+TEST(MoveIntoBranches, EmptyStacksKeepTheirShapes) {
+  const std::string given = "%q = if(%c) { then { yield %x } else { yield %y } }\n%t = add(%x, %q)";
+  const std::string moved = R"g(%t = if(%c) {
+          then { %t = add(%x, %x) yield %t }
+          else { %t = add(%x, %y) yield %t } })g";
+  expect_untouched(move_into_branches, stacking("%n", "", given));
+  expect_rewrite(move_into_branches, stacking("%k", "", given), stacking("%k", "", moved));
+  const std::string sizes = "%x: f32[3], %y: f32[]";
+  expect_untouched(move_into_branches, stacking("%n", "", given, sizes));
+  expect_untouched(move_into_branches, stacking("%n", "declared=[f32[4]]", given, sizes));
+  expect_rewrite(move_into_branches, stacking("%n", "declared=[f32[3]]", given, sizes),
+                 stacking("%n", "declared=[f32[3]]", moved, sizes));
+}
+
+}  // namespace
+}  // namespace rondel::passes

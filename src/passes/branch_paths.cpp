@@ -5,6 +5,7 @@
 #include "passes/loop_body.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 namespace rondel::passes {
@@ -110,19 +111,31 @@ bool PathFinder::follow(Path& p, Steps ahead) {
   return end();
 }
 
+/// A value that is known for a while.
+class PathFinder::Known {
+ public:
+  Known(TypeEnvironment& k, ValueId v, Tensor value)
+      : k_(k), key_(static_cast<std::int32_t>(v)) {
+    k_.values.insert_or_assign(key_, std::move(value));
+  }
+  Known(const Known&) = delete;
+  Known& operator=(const Known&) = delete;
+  ~Known() { k_.values.erase(key_); }
+
+ private:
+  TypeEnvironment& k_;
+  const std::int32_t key_;
+};
+
 /// Follows both branches of the `if` that is the next step.
 bool PathFinder::decide(Path& p, const Steps& ahead) {
   p.decides = ahead.back().node;
   const ValueId condition = g_.node(p.decides).inputs[0];
   const Shape shape = k_.types[ir::index(condition)].static_shape();
-  bool all = true;
-  for (const bool value : {true, false}) {
-    k_.values.insert_or_assign(static_cast<std::int32_t>(condition),
-                               Tensor::from<bool>(shape, {value}));
-    all = all && follow(p.next.emplace_back(), ahead);
-  }
-  k_.values.erase(static_cast<std::int32_t>(condition));
-  return all;
+  return std::ranges::all_of(std::array{true, false}, [&](bool value) {
+    const Known known(k_, condition, Tensor::from<bool>(shape, {value}));
+    return follow(p.next.emplace_back(), ahead);
+  });
 }
 
 void PathFinder::take(const Path::Step& step) {

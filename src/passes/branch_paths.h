@@ -41,6 +41,7 @@ class PathFinder {
   std::string why_not;          ///< of `find`
 
  private:
+  class Known;
   using Steps = std::vector<Path::Step>;  // the next step last
   bool follow(Path&, Steps ahead);
   bool decide(Path&, const Steps& ahead);

@@ -1,10 +1,12 @@
 #include "passes/move_into_branches.h"
 
+#include "ir/builder.h"
 #include "passes/fold_constants.h"
 #include "passes/loop_body.h"
 #include "passes/unlike_ranks.h"
 
 #include <algorithm>
+#include <compare>
 
 namespace rondel::passes {
 namespace {
@@ -57,31 +59,67 @@ bool certainly_makes_a_trip(const Node& loop, const ir::TypeEnvironment& k) {
          (parts.has_go && !parts.has_trips && parts.scans == 0);
 }
 
-/// Whether an empty stack has the same shape (docs/loops.md, rule 3) if more is known of its items.
-/// `declared`: what the model declares of them.
-bool keeps_empty_stack(const Type& before, const Type& after, const Type& declared) {
-  const bool is_declared = declared.is_tensor() && declared.has_rank();
-  if (!after.has_rank()) return !before.has_rank();
-  if (before.has_rank()) return std::ranges::equal(before.extents(), after.extents());
-  if (is_declared)
-    return declared.rank() == after.rank() && after.is_static() &&
-           std::ranges::equal(declared.extents(), after.extents());
+struct Stack {
+  NodeId loop;
+  std::size_t number;
+  auto operator<=>(const Stack&) const = default;
+};
+
+/// What is known of an empty stack's item (docs/loops.md, rule 3).
+struct Item {
+  Type inferred, declared;
+  bool is_declared() const { return declared.is_tensor() && declared.has_rank(); }
+};
+
+/// Whether an empty stack has the same shape if more is inferred of its items.
+bool keeps_empty_stack(const Item& before, const Type& after) {
+  if (!after.has_rank()) return !before.inferred.has_rank();
+  if (before.inferred.has_rank())
+    return std::ranges::equal(before.inferred.extents(), after.extents());
+  if (before.is_declared())
+    return after.is_static() && std::ranges::equal(before.declared.extents(), after.extents());
   return after.rank() == 0;
 }
 
-/// The loops' items that depend on a knot and would tell more of an empty stack if it is resolved.
-bool changes_empty_stacks(const Graph& g, const RankKnots& knots, const RankKnot& knot) {
+/// The stacks of which more would be known without trips if a knot is resolved, and which may be
+/// without. True: a stack that has the shape [0] then, because nothing tells its rank, can have it
+/// all the same. In other loops its rank would keep them from being compiled.
+std::map<Stack, bool> changed_stacks(const Graph& g, const RankKnots& knots, const RankKnot& knot) {
   const Dependents dependents(g, knot.results);
-  return std::ranges::any_of(knots.items_before, [&](const auto& entry) {
-    const auto& [n, before] = entry;
-    if (certainly_makes_a_trip(g.node(n), knots.types())) return false;
+  std::map<Stack, bool> changed;
+  for (const auto& [n, before] : knots.items_before) {
+    if (certainly_makes_a_trip(g.node(n), knots.types())) continue;
     const LoopParts parts(g.node(n));
-    for (std::size_t s = 0; s < parts.stacks; ++s)
-      if (dependents.contains(g.region(parts.body).results[1 + parts.states + s]) &&
-          !keeps_empty_stack(before[s], knots.items_after.at(n)[s], parts.declared[s]))
-        return true;
-    return false;
-  });
+    for (std::size_t s = 0; s < parts.stacks; ++s) {
+      const Item item{before[s], parts.declared[s]};
+      if (!dependents.contains(g.region(parts.body).results[1 + parts.states + s]) ||
+          keeps_empty_stack(item, knots.items_after.at(n)[s]))
+        continue;
+      changed[{n, s}] = !item.inferred.has_rank() && !item.is_declared() &&
+                        !is_in_loop(g, g.node(n).region) && g.node(n).outputs.back() != ValueId::none;
+    }
+  }
+  return changed;
+}
+
+/// Readers of the stack read one of the shape [0] if the loop makes no trip.
+void keep_empty(Graph& g, const Stack& stack) {
+  const Node& loop = g.node(stack.loop);
+  const ValueId v = loop.outputs[loop.loop().states + stack.number];
+  if (!g.is_read(v)) return;
+  const std::vector<ir::Use> readers = g.value(v).uses;
+  const DType dtype = g.value(v).type.dtype();
+  ir::Builder b(g, loop.region);
+  b.insert_after(stack.loop);
+  b.source(loop.source);
+  const ValueId none = b("equal", {loop.outputs.back(), b.scalar<std::int64_t>(0)});
+  const ValueId kept = b.if_(
+      none, [&](ir::Builder& then) { return std::vector{then.constant(Tensor(dtype, {0}))}; },
+      [&](ir::Builder&) { return std::vector{v}; })[0];
+  for (const ir::Use& use : readers)
+    if (use.node != NodeId::none) g.set_input(use.node, use.index, kept);
+    else g.set_result(use.region, use.index, kept);
+  g.value(kept).name = g.value(v).name;
 }
 
 /// Whether the knot is in a node of another one.
@@ -130,6 +168,10 @@ class Round {
           knots.found, [&](const RankKnot& other) { return is_inside(g_, knot, other); });
       if (!inside) outermost_.push_back(&knot);
     }
+    std::set<Stack> changed;
+    for (const RankKnot* knot : outermost_)
+      for (const auto& [stack, _] : changed_stacks(g_, knots, *knot)) changed.insert(stack);
+    for (const Stack& stack : changed) keep_empty(g_, stack);
     for (const RankKnot* knot : outermost_) {
       LoopRemarks(remarks_, g_, loop_around(g_, knot->first)).done([&] {
         return "what follows " + ir::where(g_, knot->first) + " is computed in its branches";
@@ -144,7 +186,8 @@ class Round {
   bool leave_some(const RankKnots& knots) {
     const std::size_t before = left_.size();
     for (const RankKnot& knot : knots.found)
-      if (changes_empty_stacks(g_, knots, knot)) left_.insert(knot.first);
+      for (const auto& [stack, can_be_kept] : changed_stacks(g_, knots, knot))
+        if (!can_be_kept) left_.insert(knot.first);
     return left_.size() > before;
   }
   void note_left(const RankKnots& knots) {

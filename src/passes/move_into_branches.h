@@ -11,8 +11,9 @@ namespace rondel::passes {
 ///  - The copies in all branches have few nodes together, loops counted with all in them.
 ///  - What follows accepts what each branch gives.
 ///  - The condition does not follow from shapes that are known when the loop begins.
-///  - Each item that depends on them keeps its type, which tells its shape where the loop makes no
-///  trip; or a trip is certain.
+///  - Each stack that depends on them keeps its shape where the loop makes no trip: its items keep
+///  their types, or a trip is certain, or an `if` behind the loop, which is in no other one, gives
+///  the shape that a stack has whose rank nothing tells.
 bool move_into_branches(ir::Graph&, Remarks* = nullptr);
 
 }  // namespace rondel::passes

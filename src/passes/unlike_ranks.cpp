@@ -19,6 +19,9 @@ using ir::ValueId;
 /// The nodes on all paths of a knot together.
 constexpr std::size_t most_copied_nodes = 128;
 
+/// In nested loops whose states widen, the rounds multiply.
+constexpr std::size_t most_visits_per_node = 50, most_visits = 10'000;
+
 bool is_ranked(const Type& t) { return t.is_tensor() && t.has_rank(); }
 
 }  // namespace
@@ -170,6 +173,8 @@ void RankKnots::region(RegionId r) {
 
 void RankKnots::node(NodeId n) {
   const Node& node = g_.node(n);
+  if (depth_ > 0 && ++visits_ > most_visits + most_visits_per_node * g_.node_count())
+    throw_error_at(Blame::limit, ir::where(g_, n), "the ranks in loops take too long to find");
   if (node.is_loop()) return depth_ == 0 ? outer_loop(n) : loop(n);
   if (node.regions.empty() || ir::taken_branch(node, k_)) return ir::infer_node(g_, n, k_);
   for (const RegionId r : node.regions) region(r);
@@ -181,6 +186,7 @@ void RankKnots::node(NodeId n) {
 void RankKnots::outer_loop(NodeId n) {
   const std::size_t mark = found.size();
   k_.name_unknowns = false;
+  visits_ = 0;
   try {
     loop(n);
   } catch (const Error& e) {  // with all ranks, what never runs may prove to be wrong

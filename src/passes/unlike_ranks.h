@@ -54,6 +54,7 @@ class RankKnots {
   ir::TypeEnvironment k_;
   std::set<ir::NodeId> left_;
   int depth_ = 0;  ///< of loops
+  std::size_t visits_ = 0;
 };
 
 }  // namespace rondel::passes

@@ -271,19 +271,61 @@ std::string stacking(const std::string& trips, const std::string& loop, const st
                      inputs, trips, loop, item);
 }
 
-// A stack without trips has the shape that is known of its items.
+// A stack without trips has the shape that is known of its items, or [0] if nothing tells its rank.
 TEST(MoveIntoBranches, EmptyStacksKeepTheirShapes) {
   const std::string given = "%q = if(%c) { then { yield %x } else { yield %y } }\n%t = add(%x, %q)";
   const std::string moved = R"g(%t = if(%c) {
           then { %t = add(%x, %x) yield %t }
           else { %t = add(%x, %y) yield %t } })g";
-  expect_untouched(move_into_branches, stacking("%n", "", given));
   expect_rewrite(move_into_branches, stacking("%k", "", given), stacking("%k", "", moved));
   const std::string sizes = "%x: f32[3], %y: f32[]";
-  expect_untouched(move_into_branches, stacking("%n", "", given, sizes));
+  expect_untouched(move_into_branches, stacking("%n", "declared=[f32[n]]", given));
   expect_untouched(move_into_branches, stacking("%n", "declared=[f32[4]]", given, sizes));
   expect_rewrite(move_into_branches, stacking("%n", "declared=[f32[3]]", given, sizes),
                  stacking("%n", "declared=[f32[3]]", moved, sizes));
+}
+
+/// The inner loop, or the only one, stacks `%t`.
+std::string nested(const std::string& inner) {
+  return fmt::format(R"g(graph "g" (%x: f32[n], %y: f32[], %n: i64[], %z: f32[]) {{
+    %last, _ = loop trips=%n states=(%z) {{
+      body(%j, %on, %v) {{
+        {}
+        %w = reduce_sum(%r) keepdims=0
+        yield go=%on states=(%w) }} }}
+    yield %last }})g",
+                     inner);
+}
+
+TEST(MoveIntoBranches, AStackOfNoRankIsKeptBehindItsLoop) {
+  const auto loop = [](const std::string& body, const std::string& behind) {
+    return fmt::format(R"g(%r, %m = loop trips=%n {{
+        body(%i, %go) {{
+          %c = less(%i, %n)
+          {}
+          yield go=%go items=(%t) }} }}
+        {})g",
+                       body, behind);
+  };
+  const std::string given =
+      loop("%q = if(%c) { then { yield %x } else { yield %y } }\n%t = add(%x, %q)", "");
+  const auto alone = [](const std::string& nodes, const std::string& result) {
+    return R"g(graph "g" (%x: f32[n], %y: f32[], %n: i64[]) {
+      )g" + nodes +
+           "yield " + result + " }";
+  };
+  expect_rewrite(move_into_branches, alone(given, "%r"), alone(loop(R"g(%t = if(%c) {
+          then { %t = add(%x, %x) yield %t }
+          else { %t = add(%x, %y) yield %t } })g",
+                                                                    R"g(
+      %#0 = constant value=i64[] {0}
+      %#1 = equal(%m, %#0)
+      %r#1 = if(%#1) {
+        then { %#2 = constant value=f32[0] {} yield %#2 }
+        else { yield %r } }
+      )g"),
+                                                               "%r#1"));
+  expect_untouched(move_into_branches, nested(given));
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ bool PathFinder::follow(Path& p, Steps ahead) {
     } else {
       const std::size_t size = size_of(step.node);
       if (size > room_) return refuse("too much follows it");
-      ir::infer_node(g_, step.node, k_);
+      infer_(step.node);
       if (gives_unlike_ranks(g_, k_, step.node)) return decide(p, ahead);
       room_ -= size;
     }

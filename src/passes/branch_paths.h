@@ -2,6 +2,7 @@
 #include "ir/clone.h"
 #include "ir/infer.h"
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,9 +30,11 @@ struct Path {
 /// Follows all paths through nodes of one region.
 class PathFinder {
  public:
-  /// `k`: types of all that the nodes read. `most_nodes`: on all paths together.
-  PathFinder(const ir::Graph& g, ir::TypeEnvironment& k, std::size_t most_nodes)
-      : g_(g), k_(k), room_(most_nodes) {}
+  using Infer = std::function<void(ir::NodeId)>;
+  /// `k`: types of all that the nodes read. `infer`: infers the types of a node's outputs in `k`.
+  /// `most_nodes`: on all paths together.
+  PathFinder(const ir::Graph& g, ir::TypeEnvironment& k, Infer infer, std::size_t most_nodes)
+      : g_(g), k_(k), infer_(std::move(infer)), room_(most_nodes) {}
 
   /// Sets `path` and `types`; the types of the nodes' outputs in `k` are then those of the last
   /// path. False if the paths are too long, or a rule does not hold on one.
@@ -52,6 +55,7 @@ class PathFinder {
 
   const ir::Graph& g_;
   ir::TypeEnvironment& k_;
+  const Infer infer_;
   std::size_t room_;
   std::span<const ir::ValueId> results_;
 };

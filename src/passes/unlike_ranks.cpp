@@ -295,7 +295,8 @@ std::optional<RankKnot> RankKnots::grow(RegionId r, NodeId n) {
   while (members.size() <= most_copied_nodes) {
     RankKnot knot{r, n, members.nodes(), members.readers(), members.results(), {}, {}};
     if (knot.results.empty()) return std::nullopt;
-    PathFinder paths(g_, k_, most_copied_nodes);
+    PathFinder paths(
+        g_, k_, [this](NodeId m) { on_path(m); }, most_copied_nodes);
     if (!follow(paths, knot)) return refuse(paths.why_not);
     std::vector<ValueId> unlike;
     for (std::size_t j = 0; j < knot.results.size(); ++j)
@@ -306,6 +307,13 @@ std::optional<RankKnot> RankKnots::grow(RegionId r, NodeId n) {
     if (!members.add_readers(unlike)) return refuse("what follows has unlike ranks, too");
   }
   return refuse("too much follows it");
+}
+
+/// Infers a node with what its own knots give if they are resolved in its copies.
+void RankKnots::on_path(NodeId n) {
+  const std::size_t mark = found.size();
+  node(n);
+  found.resize(mark);
 }
 
 /// Leaves the types as they were.

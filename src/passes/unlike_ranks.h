@@ -43,6 +43,7 @@ class RankKnots {
   bool widen(ir::NodeId);
   bool resolve(ir::RegionId, ir::NodeId, const std::set<ir::NodeId>& resolved);
   std::optional<RankKnot> grow(ir::RegionId, ir::NodeId);
+  void on_path(ir::NodeId);
   bool follow(PathFinder&, const RankKnot&);
   bool is_in_the_way(ir::NodeId) const;
   bool follows_from_shapes(ir::ValueId, std::set<ir::ValueId>& seen) const;

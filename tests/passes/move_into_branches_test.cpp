@@ -62,6 +62,25 @@ TEST(MoveIntoBranches, UpToWhereRanksAgree) {
                            "%z", "states=(%t)"));
 }
 
+// What a copy reads and others make of a result of the copies moves with them.
+TEST(MoveIntoBranches, WhatStandsBetweenMoves) {
+  expect_rewrite(move_into_branches,
+                 loop_with("%x: f32[n], %y: f32[2, n], %z: f32[]", R"g(
+        %q = if(%c) { then { yield %x } else { yield %y } }
+        %m = reduce_max(%q) keepdims=0
+        %d = neg(%m)
+        %p = mul(%q, %d)
+        %t = reduce_sum(%p) keepdims=0)g",
+                           "%z", "states=(%t)"),
+                 loop_with("%x: f32[n], %y: f32[2, n], %z: f32[]", R"g(
+        %t = if(%c) {
+          then { %m = reduce_max(%x) keepdims=0 %d = neg(%m) %p = mul(%x, %d)
+                 %t = reduce_sum(%p) keepdims=0 yield %t }
+          else { %m = reduce_max(%y) keepdims=0 %d = neg(%m) %p = mul(%y, %d)
+                 %t = reduce_sum(%p) keepdims=0 yield %t } })g",
+                           "%z", "states=(%t)"));
+}
+
 TEST(MoveIntoBranches, OneConditionDecidesOnce) {
   expect_rewrite(move_into_branches,
                  loop_with("%x: f32[n], %y: f32[]", R"g(
@@ -171,6 +190,46 @@ TEST(MoveIntoBranches, InBodiesOfInnerLoops) {
                            "%x", "states=(%t)"));
 }
 
+// Ranks in an inner loop that are decided there, and from outside: in each copy of it.
+TEST(MoveIntoBranches, InCopiesOfInnerLoops) {
+  const std::string inputs = "%x: f32[n], %y: f32[]";
+  expect_rewrite(move_into_branches,
+                 loop_with(inputs, R"g(
+        %q = if(%c) { then { yield %x } else { yield %y } }
+        %t, _ = loop trips=%k states=(%s) {
+          body(%j, %on, %v) {
+            %d = equal(%i, %j)
+            %p = if(%d) { then { yield %x } else { yield %y } }
+            %a = exp(%p)
+            %w = add(%v, %a)
+            %u = add(%w, %q)
+            yield go=%on states=(%u) } })g",
+                           "%x", "states=(%t)"),
+                 loop_with(inputs, R"g(
+        %t = if(%c) {
+          then {
+            %t, _ = loop trips=%k states=(%s) {
+              body(%j, %on, %v) {
+                %d = equal(%i, %j)
+                %w = if(%d) {
+                  then { %a = exp(%x) %w = add(%v, %a) yield %w }
+                  else { %a = exp(%y) %w = add(%v, %a) yield %w } }
+                %u = add(%w, %x)
+                yield go=%on states=(%u) } }
+            yield %t }
+          else {
+            %t, _ = loop trips=%k states=(%s) {
+              body(%j, %on, %v) {
+                %d = equal(%i, %j)
+                %w = if(%d) {
+                  then { %a = exp(%x) %w = add(%v, %a) yield %w }
+                  else { %a = exp(%y) %w = add(%v, %a) yield %w } }
+                %u = add(%w, %y)
+                yield go=%on states=(%u) } }
+            yield %t } })g",
+                           "%x", "states=(%t)"));
+}
+
 TEST(MoveIntoBranches, CopiesKeepTheirSources) {
   ir::Graph g = ir::parse(loop_with("%x: f32[1], %y: f32[]", R"g(
         %q = if(%c) {  // from "node 'q' (If)"
@@ -210,6 +269,19 @@ TEST(MoveIntoBranches, WhatFitsOneBranchOnlyStays) {
   expect_untouched(move_into_branches, with("%one = constant value=i64[1] {0}\n"
                                             "%a = reduce_sum(%q, %one) keepdims=0\n"
                                             "%t = add(%s, %a)"));
+}
+
+TEST(MoveIntoBranches, AConditionOfUnknownShapeStays) {
+  const auto decided_by = [](const std::string& condition) {
+    return loop_with("%x: f32[n], %y: f32[], %p: " + condition, R"g(
+        %q = if(%p) { then { yield %x } else { yield %y } }
+        %t = add(%s, %q))g",
+                     "%x", "states=(%t)");
+  };
+  ir::Graph g = ir::parse(decided_by("bool[1]"));
+  EXPECT_TRUE(move_into_branches(g));
+  expect_untouched(move_into_branches, decided_by("bool[m]"));
+  expect_untouched(move_into_branches, decided_by("bool[...]"));
 }
 
 TEST(MoveIntoBranches, LongCopiesAreNotMade) {
@@ -283,6 +355,21 @@ TEST(MoveIntoBranches, EmptyStacksKeepTheirShapes) {
   expect_untouched(move_into_branches, stacking("%n", "declared=[f32[4]]", given, sizes));
   expect_rewrite(move_into_branches, stacking("%n", "declared=[f32[3]]", given, sizes),
                  stacking("%n", "declared=[f32[3]]", moved, sizes));
+}
+
+// Stacks that do not depend on what moves are no reason to leave it.
+TEST(MoveIntoBranches, OtherStacksMayBeUnknown) {
+  ir::Graph g = ir::parse(R"g(graph "g" (%x: f32[n], %y: f32[], %n: i64[]) {
+    %r, %all, _ = loop trips=%n states=(%x) {
+      body(%i, %go, %s) {
+        %c = less(%i, %n)
+        %q = if(%c) { then { yield %x } else { yield %y } }
+        %t = add(%x, %q)
+        %b = greater(%x, %y)
+        %nz = non_zero(%b)
+        yield go=%go states=(%t) items=(%nz) } }
+    yield %r, %all })g");
+  EXPECT_TRUE(move_into_branches(g));
 }
 
 /// The inner loop, or the only one, stacks `%t`.

@@ -122,11 +122,11 @@ void keep_empty(Graph& g, const Stack& stack) {
   g.value(kept).name = g.value(v).name;
 }
 
-/// Whether the knot is in a node of another one.
-bool is_inside(const Graph& g, const RankKnot& inner, const RankKnot& outer) {
-  return std::ranges::any_of(outer.nodes, [&](NodeId n) {
+/// Whether the knot is in a node that another one moves.
+bool is_moved_by(const Graph& g, const RankKnot& knot, const RankKnot& other) {
+  return std::ranges::any_of(other.readers, [&](NodeId n) {
     return std::ranges::any_of(g.node(n).regions,
-                               [&](RegionId r) { return g.encloses(r, inner.region); });
+                               [&](RegionId r) { return g.encloses(r, knot.region); });
   });
 }
 
@@ -164,21 +164,21 @@ class Round {
     while (leave_some(knots));
     note_left(knots);
     for (const RankKnot& knot : knots.found) {
-      const bool inside = std::ranges::any_of(
-          knots.found, [&](const RankKnot& other) { return is_inside(g_, knot, other); });
-      if (!inside) outermost_.push_back(&knot);
+      const bool waits = std::ranges::any_of(
+          knots.found, [&](const RankKnot& other) { return is_moved_by(g_, knot, other); });
+      if (!waits) now_.push_back(&knot);
     }
     std::set<Stack> changed;
-    for (const RankKnot* knot : outermost_)
+    for (const RankKnot* knot : now_)
       for (const auto& [stack, _] : changed_stacks(g_, knots, *knot)) changed.insert(stack);
     for (const Stack& stack : changed) keep_empty(g_, stack);
-    for (const RankKnot* knot : outermost_) {
+    for (const RankKnot* knot : now_) {
       LoopRemarks(remarks_, g_, loop_around(g_, knot->first)).done([&] {
         return "what follows " + ir::where(g_, knot->first) + " is computed in its branches";
       });
       move(g_, *knot);
     }
-    return !outermost_.empty();
+    return !now_.empty();
   }
 
  private:
@@ -202,7 +202,7 @@ class Round {
   Graph& g_;
   Remarks* const remarks_;
   std::set<NodeId> left_;
-  std::vector<const RankKnot*> outermost_;
+  std::vector<const RankKnot*> now_;  ///< those that this round resolves
 };
 
 /// Whether an `if` in a loop gives a result that is read and has no rank.

@@ -62,6 +62,51 @@ TEST(MoveIntoBranches, UpToWhereRanksAgree) {
                            "%z", "states=(%t)"));
 }
 
+// What comes after the new `if` may have an `if` of its own that gives unlike ranks.
+TEST(MoveIntoBranches, WhatIsBehindMovesInItsTurn) {
+  const std::string inputs = "%x: f32[n], %y: f32[2, n], %z: f32[]";
+  const std::string around = R"g(
+        %d = neg(%m)
+        %e, _ = loop trips=%k states=(%d) {
+          body(%j, %on, %v) {
+            %g = equal(%i, %j)
+            INNER
+            yield go=%on states=(%w) } })g";
+  const auto with_inner = [&](std::string inner) {
+    std::string text = around;
+    return text.replace(text.find("INNER"), 5, inner);
+  };
+  const std::string copies = R"g(
+        %h = abs(%s)
+        %m, %l = if(%c) {
+          then { %m = reduce_max(%x) keepdims=0 %p = mul(%x, %h)
+                 %l = reduce_sum(%p) keepdims=0 yield %m, %l }
+          else { %m = reduce_max(%y) keepdims=0 %p = mul(%y, %h)
+                 %l = reduce_sum(%p) keepdims=0 yield %m, %l } })g";
+  const std::string end = "\n        %t = add(%l, %e)";
+  expect_rewrite(move_into_branches,
+                 loop_with(inputs,
+                           R"g(
+        %q = if(%c) { then { yield %x } else { yield %y } }
+        %m = reduce_max(%q) keepdims=0)g" +
+                               with_inner(R"g(
+            %f = if(%g) { then { yield %x } else { yield %y } }
+            %a = reduce_sum(%f) keepdims=0
+            %w = add(%v, %a))g") +
+                               R"g(
+        %h = abs(%s)
+        %p = mul(%q, %h)
+        %l = reduce_sum(%p) keepdims=0)g" + end,
+                           "%z", "states=(%t)"),
+                 loop_with(inputs,
+                           copies + with_inner(R"g(
+            %a = if(%g) {
+              then { %a = reduce_sum(%x) keepdims=0 yield %a }
+              else { %a = reduce_sum(%y) keepdims=0 yield %a } }
+            %w = add(%v, %a))g") + end,
+                           "%z", "states=(%t)"));
+}
+
 // What a copy reads and others make of a result of the copies moves with them.
 TEST(MoveIntoBranches, WhatStandsBetweenMoves) {
   expect_rewrite(move_into_branches,
@@ -255,6 +300,8 @@ std::string with(const std::string& follows, const std::string& inputs = "%x: f3
 TEST(MoveIntoBranches, WhereRanksNeverAgreeAllStays) {
   expect_untouched(move_into_branches, with("%t = neg(%q)"));
   expect_untouched(move_into_branches, with("%t = add(%s, %q)", "%x: f32[], %y: f32[n]"));
+  expect_untouched(move_into_branches, with("%m = mul(%s, %q)\n%t = add(%m, %w)",
+                                            "%x: f32[], %y: f32[n], %w: f32[n]"));
 }
 
 TEST(MoveIntoBranches, WhereRanksAgreeAllStays) {
@@ -322,11 +369,21 @@ TEST(MoveIntoBranches, ShapesDecideBeforeTheLoop) {
   EXPECT_TRUE(move_into_branches(g));
 }
 
+// Of two alike, the one in the loop moves.
 TEST(MoveIntoBranches, OutsideOfLoopsAllStays) {
-  expect_untouched(move_into_branches, R"g(graph "g" (%x: f32[n], %y: f32[], %c: bool[]) {
-    %q = if(%c) { then { yield %x } else { yield %y } }
-    %t = add(%x, %q)
-    yield %t })g");
+  const auto twice = [](const std::string& inside) {
+    return R"g(graph "g" (%x: f32[n], %y: f32[], %c: bool[], %n: i64[]) {
+      %q = if(%c) { then { yield %x } else { yield %y } }
+      %t = add(%x, %q)
+      %r, _ = loop trips=%n states=(%x) { body(%i, %go, %s) { %d = less(%i, %n) )g" +
+           inside + R"g(
+        yield go=%go states=(%u) } }
+      yield %t, %r })g";
+  };
+  expect_rewrite(move_into_branches,
+                 twice("%p = if(%d) { then { yield %x } else { yield %y } } %u = add(%x, %p)"),
+                 twice("%u = if(%d) { then { %u = add(%x, %x) yield %u } "
+                       "else { %u = add(%x, %y) yield %u } }"));
 }
 
 /// A loop that stacks `%t`, which has no rank if nothing moves.

@@ -1,5 +1,6 @@
 #include "passes/move_into_branches.h"
 
+#include "base/axis.h"
 #include "ir/builder.h"
 #include "passes/fold_constants.h"
 #include "passes/loop_body.h"
@@ -102,20 +103,22 @@ std::map<Stack, bool> changed_stacks(const Graph& g, const RankKnots& knots, con
   return changed;
 }
 
-/// Readers of the stack read one of the shape [0] if the loop makes no trip.
-void keep_empty(Graph& g, const Stack& stack) {
+/// Readers of the stack read one of the shape [0] if the loop makes no trip: of its extents, only
+/// the number of trips. `rank`: of the stack.
+void keep_empty(Graph& g, const Stack& stack, std::int64_t rank) {
   const Node& loop = g.node(stack.loop);
   const ValueId v = loop.outputs[loop.loop().states + stack.number];
   if (!g.is_read(v)) return;
+  const std::int64_t axis = axis_from_front(loop.loop().axis_out[stack.number], rank);
   const std::vector<ir::Use> readers = g.value(v).uses;
-  const DType dtype = g.value(v).type.dtype();
   ir::Builder b(g, loop.region);
   b.insert_after(stack.loop);
   b.source(loop.source);
-  const ValueId none = b("equal", {loop.outputs.back(), b.scalar<std::int64_t>(0)});
-  const ValueId kept = b.if_(
-      none, [&](ir::Builder& then) { return std::vector{then.constant(Tensor(dtype, {0}))}; },
-      [&](ir::Builder&) { return std::vector{v}; })[0];
+  const ValueId empty = b("equal", {loop.outputs.back(), b.scalar<std::int64_t>(0)});
+  const ValueId begin = b("where", {empty, b.integers({axis}), b.integers({0})});
+  const ValueId end = b("where", {empty, b.integers({axis + 1}), b.integers({rank})});
+  const ValueId kept = b("reshape", {v, b("slice", {b("shape", {v}), begin, end})},
+                         {{"allowzero", 1}});
   for (const ir::Use& use : readers)
     if (use.node != NodeId::none) g.set_input(use.node, use.index, kept);
     else g.set_result(use.region, use.index, kept);
@@ -171,7 +174,8 @@ class Round {
     std::set<Stack> changed;
     for (const RankKnot* knot : now_)
       for (const auto& [stack, _] : changed_stacks(g_, knots, *knot)) changed.insert(stack);
-    for (const Stack& stack : changed) keep_empty(g_, stack);
+    for (const Stack& stack : changed)
+      keep_empty(g_, stack, knots.items_after.at(stack.loop)[stack.number].rank() + 1);
     for (const RankKnot* knot : now_) {
       LoopRemarks(remarks_, g_, loop_around(g_, knot->first)).done([&] {
         return "what follows " + ir::where(g_, knot->first) + " is computed in its branches";

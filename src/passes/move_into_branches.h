@@ -12,8 +12,8 @@ namespace rondel::passes {
 ///  - What follows accepts what each branch gives.
 ///  - The condition does not follow from shapes that are known when the loop begins.
 ///  - Each stack that depends on them keeps its shape where the loop makes no trip: its items keep
-///  their types, or a trip is certain, or an `if` behind the loop, which is in no other one, gives
-///  the shape that a stack has whose rank nothing tells.
+///  their types, or a trip is certain, or nodes behind the loop, which is in no other one, give the
+///  shape that a stack has whose rank nothing tells.
 bool move_into_branches(ir::Graph&, Remarks* = nullptr);
 
 }  // namespace rondel::passes

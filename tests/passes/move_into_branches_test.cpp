@@ -464,9 +464,15 @@ TEST(MoveIntoBranches, AStackOfNoRankIsKeptBehindItsLoop) {
                                                                     R"g(
       %#0 = constant value=i64[] {0}
       %#1 = equal(%m, %#0)
-      %r#1 = if(%#1) {
-        then { %#2 = constant value=f32[0] {} yield %#2 }
-        else { yield %r } }
+      %#2 = constant value=i64[1] {0}
+      %#3 = constant value=i64[1] {0}
+      %#4 = where(%#1, %#2, %#3)
+      %#5 = constant value=i64[1] {1}
+      %#6 = constant value=i64[1] {2}
+      %#7 = where(%#1, %#5, %#6)
+      %#8 = shape(%r)
+      %#9: i64[$v19.0] = slice(%#8, %#4, %#7)
+      %r#1 = reshape(%r, %#9) allowzero=1
       )g"),
                                                                "%r#1"));
   expect_untouched(move_into_branches, nested(given));

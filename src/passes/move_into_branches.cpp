@@ -125,14 +125,6 @@ void keep_empty(Graph& g, const Stack& stack, std::int64_t rank) {
   g.value(kept).name = g.value(v).name;
 }
 
-/// Whether the knot is in a node that another one moves.
-bool is_moved_by(const Graph& g, const RankKnot& knot, const RankKnot& other) {
-  return std::ranges::any_of(other.readers, [&](NodeId n) {
-    return std::ranges::any_of(g.node(n).regions,
-                               [&](RegionId r) { return g.encloses(r, knot.region); });
-  });
-}
-
 /// Moves the nodes, and behind them those in between that read their results.
 void move(Graph& g, const RankKnot& knot) {
   const NodeId before = g.next(knot.nodes.back());
@@ -166,23 +158,19 @@ class Round {
     do knots.find(left_);
     while (leave_some(knots));
     note_left(knots);
-    for (const RankKnot& knot : knots.found) {
-      const bool waits = std::ranges::any_of(
-          knots.found, [&](const RankKnot& other) { return is_moved_by(g_, knot, other); });
-      if (!waits) now_.push_back(&knot);
-    }
     std::set<Stack> changed;
-    for (const RankKnot* knot : now_)
-      for (const auto& [stack, _] : changed_stacks(g_, knots, *knot)) changed.insert(stack);
+    for (const RankKnot& knot : knots.found)
+      for (const auto& [stack, _] : changed_stacks(g_, knots, knot)) changed.insert(stack);
     for (const Stack& stack : changed)
       keep_empty(g_, stack, knots.items_after.at(stack.loop)[stack.number].rank() + 1);
-    for (const RankKnot* knot : now_) {
-      LoopRemarks(remarks_, g_, loop_around(g_, knot->first)).done([&] {
-        return "what follows " + ir::where(g_, knot->first) + " is computed in its branches";
+    for (const RankKnot& knot : knots.found) {
+      if (waits(knot)) continue;
+      LoopRemarks(remarks_, g_, loop_around(g_, knot.first)).done([&] {
+        return "what follows " + ir::where(g_, knot.first) + " is computed in its branches";
       });
-      move(g_, *knot);
+      move(g_, knot);
     }
-    return !now_.empty();
+    return !knots.found.empty();
   }
 
  private:
@@ -193,6 +181,14 @@ class Round {
       for (const auto& [stack, can_be_kept] : changed_stacks(g_, knots, knot))
         if (!can_be_kept) left_.insert(knot.first);
     return left_.size() > before;
+  }
+  /// Whether this round has moved nodes of the knot, or those that it would move behind.
+  bool waits(const RankKnot& knot) {
+    for (const auto* nodes : {&knot.nodes, &knot.readers})
+      if (std::ranges::any_of(*nodes, [&](NodeId n) { return moved_.contains(n); })) return true;
+    moved_.insert(knot.nodes.begin(), knot.nodes.end());
+    moved_.insert(knot.readers.begin(), knot.readers.end());
+    return false;
   }
   void note_left(const RankKnots& knots) {
     std::map<NodeId, std::string> left = knots.why_not;
@@ -205,8 +201,7 @@ class Round {
 
   Graph& g_;
   Remarks* const remarks_;
-  std::set<NodeId> left_;
-  std::vector<const RankKnot*> now_;  ///< those that this round resolves
+  std::set<NodeId> left_, moved_;
 };
 
 /// Whether an `if` in a loop gives a result that is read and has no rank.

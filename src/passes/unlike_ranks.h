@@ -26,6 +26,7 @@ class RankKnots {
   /// Those of all loops. `left`: `if`s with which no knot may begin.
   void find(const std::set<ir::NodeId>& left);
 
+  /// None is inside of another one's `nodes`; those inside of its `readers` come before it.
   std::vector<RankKnot> found;
   /// By `if` that gives unlike ranks: why it begins no knot.
   std::map<ir::NodeId, std::string> why_not;

@@ -107,6 +107,34 @@ TEST(MoveIntoBranches, WhatIsBehindMovesInItsTurn) {
                            "%z", "states=(%t)"));
 }
 
+// One of two that stand in each other.
+TEST(MoveIntoBranches, OneAfterTheOther) {
+  const std::string inputs = "%x: f32[n], %y: f32[2, n], %z: f32[]";
+  expect_rewrite(move_into_branches,
+                 loop_with(inputs, R"g(
+        %q = if(%c) { then { yield %x } else { yield %y } }
+        %m = reduce_max(%q) keepdims=0
+        %d = less(%m, %z)
+        %f = if(%d) { then { yield %x } else { yield %y } }
+        %a = reduce_sum(%f) keepdims=0
+        %p = mul(%q, %s)
+        %l = reduce_sum(%p) keepdims=0
+        %t = add(%l, %a))g",
+                           "%z", "states=(%t)"),
+                 loop_with(inputs, R"g(
+        %m, %l = if(%c) {
+          then { %m = reduce_max(%x) keepdims=0 %p = mul(%x, %s)
+                 %l = reduce_sum(%p) keepdims=0 yield %m, %l }
+          else { %m = reduce_max(%y) keepdims=0 %p = mul(%y, %s)
+                 %l = reduce_sum(%p) keepdims=0 yield %m, %l } }
+        %d = less(%m, %z)
+        %a = if(%d) {
+          then { %a = reduce_sum(%x) keepdims=0 yield %a }
+          else { %a = reduce_sum(%y) keepdims=0 yield %a } }
+        %t = add(%l, %a))g",
+                           "%z", "states=(%t)"));
+}
+
 // What a copy reads and others make of a result of the copies moves with them.
 TEST(MoveIntoBranches, WhatStandsBetweenMoves) {
   expect_rewrite(move_into_branches,

@@ -114,8 +114,7 @@ bool PathFinder::follow(Path& p, Steps ahead) {
 /// A value that is known for a while.
 class PathFinder::Known {
  public:
-  Known(TypeEnvironment& k, ValueId v, Tensor value)
-      : k_(k), key_(static_cast<std::int32_t>(v)) {
+  Known(TypeEnvironment& k, ValueId v, Tensor value) : k_(k), key_(static_cast<std::int32_t>(v)) {
     k_.values.insert_or_assign(key_, std::move(value));
   }
   Known(const Known&) = delete;
@@ -142,8 +141,7 @@ void PathFinder::take(const Path::Step& step) {
   const Node& node = g_.node(step.node);
   for (std::size_t j = 0; j < node.outputs.size(); ++j)
     if (node.outputs[j] != ValueId::none)
-      k_.types[ir::index(node.outputs[j])] =
-          k_.types[ir::index(g_.region(step.taken).results[j])];
+      k_.types[ir::index(node.outputs[j])] = k_.types[ir::index(g_.region(step.taken).results[j])];
 }
 
 bool PathFinder::end() {

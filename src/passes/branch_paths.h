@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-/// What nodes compute if each `if` among them that gives unlike ranks has taken one of its branches.
+/// What nodes compute if each `if` among them that gives unlike ranks has taken one of its
+/// branches.
 namespace rondel::passes {
 
 /// Whether the node is an `if` that gives an output of no rank, because the branches have unlike

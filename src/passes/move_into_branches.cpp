@@ -97,7 +97,8 @@ std::map<Stack, bool> changed_stacks(const Graph& g, const RankKnots& knots, con
           keeps_empty_stack(item, knots.items_after.at(n)[s]))
         continue;
       changed[{n, s}] = !item.inferred.has_rank() && !item.is_declared() &&
-                        !is_in_loop(g, g.node(n).region) && g.node(n).outputs.back() != ValueId::none;
+                        !is_in_loop(g, g.node(n).region) &&
+                        g.node(n).outputs.back() != ValueId::none;
     }
   }
   return changed;

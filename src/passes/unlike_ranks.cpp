@@ -101,8 +101,7 @@ class RankKnots::Members {
   NodeId reader_of(const ir::Use& use) const {
     NodeId n = use.node;
     if (n == NodeId::none && use.region != r_) n = g_.region(use.region).parent;
-    while (n != NodeId::none && g_.node(n).region != r_)
-      n = g_.region(g_.node(n).region).parent;
+    while (n != NodeId::none && g_.node(n).region != r_) n = g_.region(g_.node(n).region).parent;
     return n;
   }
   std::vector<ValueId> reads(NodeId n) const {
@@ -234,8 +233,7 @@ bool RankKnots::widen(NodeId n) {
   return wider;
 }
 
-void RankKnots::note_items(NodeId outermost,
-                           std::map<NodeId, std::vector<Type>>& items) const {
+void RankKnots::note_items(NodeId outermost, std::map<NodeId, std::vector<Type>>& items) const {
   const auto note = [&](NodeId n) {
     const LoopParts parts(g_.node(n));
     const auto& results = g_.region(parts.body).results;

@@ -7,7 +7,8 @@
 
 namespace rondel::passes {
 
-/// The nodes of a region between `if`s in a loop that give unlike ranks and where ranks agree again.
+/// The nodes of a region between `if`s in a loop that give unlike ranks and where ranks agree
+/// again.
 struct RankKnot {
   ir::RegionId region;
   ir::NodeId first;                  ///< the `if` that it begins with

@@ -1,4 +1,5 @@
-// What reads results of unlike ranks in a loop is computed in each branch of the `if` that gives them.
+// What reads results of unlike ranks in a loop is computed in each branch of the `if` that gives
+// them.
 #include "passes/move_into_branches.h"
 
 #include "passes/pass_case.h"
@@ -96,10 +97,10 @@ TEST(MoveIntoBranches, WhatIsBehindMovesInItsTurn) {
                                R"g(
         %h = abs(%s)
         %p = mul(%q, %h)
-        %l = reduce_sum(%p) keepdims=0)g" + end,
+        %l = reduce_sum(%p) keepdims=0)g" +
+                               end,
                            "%z", "states=(%t)"),
-                 loop_with(inputs,
-                           copies + with_inner(R"g(
+                 loop_with(inputs, copies + with_inner(R"g(
             %a = if(%g) {
               then { %a = reduce_sum(%x) keepdims=0 yield %a }
               else { %a = reduce_sum(%y) keepdims=0 yield %a } }
@@ -315,8 +316,8 @@ TEST(MoveIntoBranches, CopiesKeepTheirSources) {
   for (const ir::RegionId r : g.regions_below(ir::RegionId::root))
     for (const ir::NodeId n : g.region(r).nodes)
       if (!g.node(n).source.empty()) sources.push_back(g.node(n).source);
-  EXPECT_EQ(sources, (std::vector<std::string>{"node 'q' (If)", "node 't' (Add)",
-                                               "node 't' (Add)"}));
+  EXPECT_EQ(sources,
+            (std::vector<std::string>{"node 'q' (If)", "node 't' (Add)", "node 't' (Add)"}));
 }
 
 /// A body in which data decide the rank of `%q`.
@@ -328,8 +329,8 @@ std::string with(const std::string& follows, const std::string& inputs = "%x: f3
 TEST(MoveIntoBranches, WhereRanksNeverAgreeAllStays) {
   expect_untouched(move_into_branches, with("%t = neg(%q)"));
   expect_untouched(move_into_branches, with("%t = add(%s, %q)", "%x: f32[], %y: f32[n]"));
-  expect_untouched(move_into_branches, with("%m = mul(%s, %q)\n%t = add(%m, %w)",
-                                            "%x: f32[], %y: f32[n], %w: f32[n]"));
+  expect_untouched(move_into_branches,
+                   with("%m = mul(%s, %q)\n%t = add(%m, %w)", "%x: f32[], %y: f32[n], %w: f32[n]"));
 }
 
 TEST(MoveIntoBranches, WhereRanksAgreeAllStays) {
@@ -479,17 +480,18 @@ TEST(MoveIntoBranches, AStackOfNoRankIsKeptBehindItsLoop) {
         {})g",
                        body, behind);
   };
-  const std::string given =
-      loop("%q = if(%c) { then { yield %x } else { yield %y } }\n%t = add(%x, %q)", "");
+  const std::string given = loop(
+      "%q = if(%c) { then { yield %x } else { yield %y } }\n%t = add(%x, %q)", "");
   const auto alone = [](const std::string& nodes, const std::string& result) {
     return R"g(graph "g" (%x: f32[n], %y: f32[], %n: i64[]) {
       )g" + nodes +
            "yield " + result + " }";
   };
-  expect_rewrite(move_into_branches, alone(given, "%r"), alone(loop(R"g(%t = if(%c) {
+  expect_rewrite(move_into_branches, alone(given, "%r"),
+                 alone(loop(R"g(%t = if(%c) {
           then { %t = add(%x, %x) yield %t }
           else { %t = add(%x, %y) yield %t } })g",
-                                                                    R"g(
+                            R"g(
       %#0 = constant value=i64[] {0}
       %#1 = equal(%m, %#0)
       %#2 = constant value=i64[1] {0}
@@ -502,7 +504,7 @@ TEST(MoveIntoBranches, AStackOfNoRankIsKeptBehindItsLoop) {
       %#9: i64[$v19.0] = slice(%#8, %#4, %#7)
       %r#1 = reshape(%r, %#9) allowzero=1
       )g"),
-                                                               "%r#1"));
+                       "%r#1"));
   expect_untouched(move_into_branches, nested(given));
 }
 

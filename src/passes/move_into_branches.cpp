@@ -72,6 +72,26 @@ struct Item {
   bool is_declared() const { return declared.is_tensor() && declared.has_rank(); }
 };
 
+/// Adds the outputs of the `if`s that a path decides.
+void add_decided(const Graph& g, const Path& p, std::vector<ValueId>& values) {
+  const auto add = [&](NodeId n) {
+    std::ranges::copy_if(g.node(n).outputs, std::back_inserter(values),
+                         [](ValueId v) { return v != ValueId::none; });
+  };
+  for (const Path::Step& step : p.steps)
+    if (step.taken != RegionId::none) add(step.node);
+  if (p.decides != NodeId::none) add(p.decides);
+  for (const Path& next : p.next) add_decided(g, next, values);
+}
+
+bool is_inside(const Graph& g, NodeId n, std::span<const NodeId> nodes) {
+  return std::ranges::any_of(nodes, [&](NodeId outer) {
+    return outer == n || std::ranges::any_of(g.node(outer).regions, [&](RegionId r) {
+             return g.encloses(r, g.node(n).region);
+           });
+  });
+}
+
 /// Whether an empty stack has the same shape if more is inferred of its items.
 bool keeps_empty_stack(const Item& before, const Type& after) {
   if (!after.has_rank()) return !before.inferred.has_rank();
@@ -82,21 +102,30 @@ bool keeps_empty_stack(const Item& before, const Type& after) {
   return after.rank() == 0;
 }
 
+/// Whether nothing more can be inferred of a type.
+bool is_told(const Type& t) {
+  return t.has_rank() && std::ranges::all_of(t.extents(), &ir::Extent::known_or_symbolic);
+}
+
 /// The stacks of which more would be known without trips if a knot is resolved, and which may be
 /// without. True: a stack that has the shape [0] then, because nothing tells its rank, can have it
 /// all the same. In other loops its rank would keep them from being compiled.
 std::map<Stack, bool> changed_stacks(const Graph& g, const RankKnots& knots, const RankKnot& knot) {
-  const Dependents dependents(g, knot.results);
+  std::vector<ValueId> decided;
+  add_decided(g, knot.path, decided);
+  const Dependents dependents(g, decided);
   std::map<Stack, bool> changed;
   for (const auto& [n, before] : knots.items_before) {
     if (certainly_makes_a_trip(g.node(n), knots.types())) continue;
+    const bool copied = is_inside(g, n, knot.nodes);
     const LoopParts parts(g.node(n));
     for (std::size_t s = 0; s < parts.stacks; ++s) {
       const Item item{before[s], parts.declared[s]};
-      if (!dependents.contains(g.region(parts.body).results[1 + parts.states + s]) ||
-          keeps_empty_stack(item, knots.items_after.at(n)[s]))
+      const bool kept = copied ? is_told(item.inferred)
+                               : keeps_empty_stack(item, knots.items_after.at(n)[s]);
+      if (kept || !dependents.contains(g.region(parts.body).results[1 + parts.states + s]))
         continue;
-      changed[{n, s}] = !item.inferred.has_rank() && !item.is_declared() &&
+      changed[{n, s}] = !copied && !item.inferred.has_rank() && !item.is_declared() &&
                         !is_in_loop(g, g.node(n).region) &&
                         g.node(n).outputs.back() != ValueId::none;
     }

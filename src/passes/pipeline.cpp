@@ -127,7 +127,7 @@ const Pass optimizations[] = {
     remove_dead_states_pass,    predictive_commoning_pass, fuse_multiply_add_pass,
     orient_products_pass,       hoist_invariants_pass,     common_subexpressions_pass,
     batch_before_loop_pass,     batch_after_loop_pass,     outer_products_pass,
-    move_into_branches_pass,    remove_dead_pass};
+    move_into_branches_pass,    expand_composites_pass,    remove_dead_pass};
 const Pass for_storage[] = {pair_optionals_pass,  pack_lists_pass,         narrow_elements_pass,
                             narrow_branches_pass, remove_dead_states_pass, hoist_invariants_pass,
                             remove_dead_pass};

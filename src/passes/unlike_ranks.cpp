@@ -20,7 +20,7 @@ using ir::ValueId;
 constexpr std::size_t most_copied_nodes = 128;
 
 /// In nested loops whose states widen, the rounds multiply.
-constexpr std::size_t most_visits_per_node = 50, most_visits = 10'000;
+constexpr std::size_t most_visits_per_node = 200, most_visits = 100'000;
 
 bool is_ranked(const Type& t) { return t.is_tensor() && t.has_rank(); }
 

@@ -443,6 +443,30 @@ TEST(MoveIntoBranches, EmptyStacksKeepTheirShapes) {
                  stacking("%n", "declared=[f32[3]]", moved, sizes));
 }
 
+// The copies of an inner loop know more of what they stack.
+TEST(MoveIntoBranches, EmptyStacksOfCopiesKeepTheirShapes) {
+  const auto stacking = [](const std::string& trips, const std::string& item) {
+    return loop_with("%x: f32[n], %y: f32[], %n: i64[], %z: f32[]",
+                     "%q = if(%c) { then { yield %x } else { yield %y } }\n"
+                     "%last, %all, _ = loop trips=" +
+                         trips + R"g( states=(%x) { body(%j, %on, %v) {
+          %u = add(%v, %q)
+          %a = neg()g" + item +
+                         R"g()
+          yield go=%on states=(%u) items=(%a) } }
+        %l = reduce_sum(%all) keepdims=0
+        %m = reduce_max(%last) keepdims=0
+        %w = add(%l, %m)
+        %t = add(%w, %s))g",
+                     "%z", "states=(%t)");
+  };
+  expect_untouched(move_into_branches, stacking("%n", "%q"));
+  for (const std::string& moved : {stacking("%k", "%q"), stacking("%n", "%x")}) {
+    ir::Graph g = ir::parse(moved);
+    EXPECT_TRUE(move_into_branches(g)) << moved;
+  }
+}
+
 // Stacks that do not depend on what moves are no reason to leave it.
 TEST(MoveIntoBranches, OtherStacksMayBeUnknown) {
   ir::Graph g = ir::parse(R"g(graph "g" (%x: f32[n], %y: f32[], %n: i64[]) {

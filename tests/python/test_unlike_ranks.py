@@ -38,6 +38,10 @@ CASES = {
     "a product": (
         looped("float[k] x, float[m,k] y, float[k,l] w, float s0", UNLIKE + "p = MatMul (q, w)  m = ReduceSum <keepdims = 0> (p)  next = Max (s, m)"),
         {"x": X, "y": np.ones((2, 3), np.float32), "w": np.ones((3, 2), np.float32), "s0": scalar(1, np.float32)}),
+    "a softmax": (looped("float[k] x, float[1,k] y, float s0", UNLIKE + "e = Softmax (q)  m = ReduceMax <keepdims = 0> (e)  next = Add (s, m)"), {"x": X, "y": ROW, "s0": scalar(1, np.float32)}),
+    "a normalisation": (
+        looped("float[k] x, float[1,k] y, float[k] w, float s0", UNLIKE + "e = LayerNormalization (q, w)  m = ReduceMax <keepdims = 0> (e)  next = Add (s, m)"),
+        {"x": X, "y": ROW, "w": X, "s0": scalar(1, np.float32)}),
     "sizes": (looped("float[k] x, float[1,k] y, float s0", UNLIKE + "e = Size (q)  f = Cast <to = 1> (e)  next = Add (s, f)"), {"x": X, "y": ROW, "s0": scalar(0, np.float32)}),
     "the same condition again": (
         looped("float[k] x, float y", UNLIKE + chosen("ap = Neg (q)", "bp = Mul (x, q)", name="p") + "next = Add (s, p)", "x"), {"x": X, "y": scalar(2, np.float32)}),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .blocks import Block, float_or_int
 from .straight import partner
-from .values import Unfit
+from .values import BOOL, I64, Unfit
 
 FORMS = ["same", "wider", "first", "sum", "all"]
 ENDINGS = ["sum", "sum", "greatest", "size", "flat", "added", "added", "added", "open"]
@@ -17,6 +19,8 @@ def ranked(g):
     made = _squeezed(g, v) if v.rank and w.chance(0.4) else _chosen(g, v)
     for _ in range(rng.choice([0, 1, 1, 2])):
         made = g.emit(rng.choice(["Add", "Mul", "Max"]), [made, partner(g, made)]) if w.chance(0.6) else g.emit(rng.choice(["Neg", "Abs"]), [made])
+    if w.chance(0.2):
+        made = _stacked(g, made)
     _ended(g, g.bounded(made), v, rng.choice(ENDINGS))
 
 
@@ -63,6 +67,19 @@ def _formed(g, v, form):
         axes = [0] if form == "sum" else list(range(v.rank))
         return g.emit("ReduceMax", [v, g.list(*axes)], {"keepdims": 0})
     return g.emit("Identity", [v])
+
+
+def _stacked(g, v):
+    """An inner loop, which may make no trip, stacks what has the rank of v."""
+    count = g.emit("Mod", [g.scalar(), g.number(3)])
+    inner = Block(g.writer, g, loop=True)
+    sets = g.writer.mood.feed_sets
+    trip = inner.add_input("tensor", I64, [np.array(0, np.int64)] * sets, varies=inner.depth)
+    going = inner.add_input("tensor", BOOL, [np.array(True)] * sets, varies=inner.depth)
+    number = inner.emit("CastLike" if g.writer.mood.opset >= 15 else "Identity", [trip, v] if g.writer.mood.opset >= 15 else [v])
+    item = inner.emit("Add", [v, number])
+    graph = inner.finish("loop", [inner.emit("Identity", [going]), item])
+    return g.emit("Loop", [count, None], {"body": graph}, facts=[{"dtype": v.dtype, "varies": g.depth, "wobble": g.depth, "unranked": True}])
 
 
 def _ended(g, made, v, ending):

@@ -143,6 +143,8 @@ class RankKnots::Members {
 void RankKnots::find(const std::set<NodeId>& left) {
   found.clear();
   why_not.clear();
+  items_before.clear();
+  items_after.clear();
   k_ = ir::named_type_environment(g_);
   left_ = left;
   region(RegionId::root);
@@ -186,23 +188,30 @@ void RankKnots::outer_loop(NodeId n) {
   const std::size_t mark = found.size();
   k_.name_unknowns = false;
   visits_ = 0;
+  ir::infer_node(g_, n, k_);
+  note_items(n, items_before);
   try {
     loop(n);
   } catch (const Error& e) {  // with all ranks, what never runs may prove to be wrong
     if (e.blame() == Blame::internal || ends_run(e)) throw;
+    depth_ = 0;
     found.resize(mark);
+    ir::infer_node(g_, n, k_);
   }
-  depth_ = 0;
+  note_items(n, items_after);
   k_.name_unknowns = true;
   if (found.size() == mark) ir::infer_node(g_, n, k_);
 }
 
 void RankKnots::loop(NodeId n) {
+  const std::size_t mark = found.size();
   ir::infer_node(g_, n, k_);  // the elements of scans
-  if (depth_++ == 0) note_items(n, items_before);
+  ++depth_;
   body_until_states_hold(n);
-  if (!ir::infer_from_regions(g_, n, k_)) ir::infer_node(g_, n, k_);
-  if (--depth_ == 0) note_items(n, items_after);
+  --depth_;
+  if (ir::infer_from_regions(g_, n, k_)) return;
+  found.resize(mark);
+  ir::infer_node(g_, n, k_);
 }
 
 void RankKnots::body_until_states_hold(NodeId n) {
@@ -317,11 +326,13 @@ void RankKnots::on_path(NodeId n) {
 /// Leaves the types as they were.
 bool RankKnots::follow(PathFinder& paths, const RankKnot& knot) {
   const std::map<ValueId, Type> before = types_of(knot.nodes);
+  const int depth = depth_;
   const bool found = paths.find(knot.nodes, knot.results);
   for (const auto& [v, type] : before) {
     forget(v);
     k_.types[ir::index(v)] = type;
   }
+  depth_ = depth;  // an error may have ended an inner loop
   return found;
 }
 

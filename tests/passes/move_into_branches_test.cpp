@@ -347,6 +347,39 @@ TEST(MoveIntoBranches, WhatFitsOneBranchOnlyStays) {
                                             "%t = add(%s, %a)"));
 }
 
+// The same in an inner loop. What follows another `if` moves all the same, but not behind the loop.
+TEST(MoveIntoBranches, WhatFitsNoInnerLoopStays) {
+  const auto body = [](const std::string& other) {
+    return loop_with("%x: f32[n], %y: f32[], %z: f32[], %n: i64[]", R"g(
+        %one = constant value=i64[1] {0}
+        %q = if(%c) { then { yield %x } else { yield %y } }
+        %t, _ = loop trips=%k states=(%s) {
+          body(%j, %on, %v) {
+            %a = reduce_sum(%q, %one) keepdims=0
+            %w = add(%v, %a)
+            yield go=%on states=(%w) } }
+        )g" + other,
+                     "%z, %z", "states=(%t, %l) items=(%l)");
+  };
+  const auto completed = [](std::string text) {
+    text.replace(text.find("%go, %s"), 7, "%go, %s, %o");
+    text.replace(text.find("%r, _"), 5, "%r, %f, %all, _");
+    return text.replace(text.find("yield %r"), 8, R"g(%e = equal(%k, %n)
+    %b = if(%e) { then { yield %x } else { yield %y } }
+    %g = add(%b, %x)
+    yield %r, %g)g");
+  };
+  expect_rewrite(move_into_branches, completed(body(R"g(
+        %d = equal(%i, %k)
+        %p = if(%d) { then { yield %x } else { yield %y } }
+        %l = reduce_sum(%p) keepdims=0)g")),
+                 completed(body(R"g(
+        %d = equal(%i, %k)
+        %l = if(%d) {
+          then { %l = reduce_sum(%x) keepdims=0 yield %l }
+          else { %l = reduce_sum(%y) keepdims=0 yield %l } })g")));
+}
+
 TEST(MoveIntoBranches, AConditionOfUnknownShapeStays) {
   const auto decided_by = [](const std::string& condition) {
     return loop_with("%x: f32[n], %y: f32[], %p: " + condition, R"g(

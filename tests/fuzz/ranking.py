@@ -70,8 +70,8 @@ def _formed(g, v, form):
 
 
 def _stacked(g, v):
-    """An inner loop, which may make no trip, stacks what has the rank of v."""
-    count = g.emit("Mod", [g.scalar(), g.number(3)])
+    """An inner loop stacks what has the rank of v. It makes a trip: of an empty stack only the model may tell the rank."""
+    count = g.emit("Add", [g.emit("Mod", [g.scalar(), g.number(3)]), g.number(1)])
     inner = Block(g.writer, g, loop=True)
     sets = g.writer.mood.feed_sets
     trip = inner.add_input("tensor", I64, [np.array(0, np.int64)] * sets, varies=inner.depth)

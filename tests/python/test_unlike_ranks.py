@@ -4,6 +4,7 @@ Each model runs in all ways, and as it is written, interpreted: the same bits, a
 """
 
 import numpy as np
+import onnx
 import pytest
 import rondel
 from models import agree, f32, i64, in_all_ways, model, options, refused, scalar
@@ -83,18 +84,22 @@ def test_errors_name_the_nodes_of_the_model(monkeypatch):
             session.run(None, {"x": X, "y": ROW, "at": np.int64(3), "n": np.int64(4)})
 
 
-def test_gradients_are_those_of_the_model():
-    """The pass runs in compiled graphs alone: what is differentiated or exported has the If as it is written."""
-    made = model(CASES["a row and a list, reduced"][0])
-    exported = rondel.export(made)
-    names = [node.op_type for node in next(n for n in model_of(exported).graph.node if n.op_type == "Loop").attribute[0].g.node]
-    assert "ReduceMax" in names
+def test_a_condition_may_have_unlike_ranks(monkeypatch):
+    """The state's rank changes, and with it that of what ends the loop."""
+    text = """main (float x, int64 n, bool go0) => (float[] y) <int64 two = {2}, int64 one = {1}, int64[1] first = {0}, float far = {4}> {
+      y = Loop (n, go0, x) <body = trip (int64 i, bool go, float s) => (bool on, next) { r = Mod (i, two)  odd = Equal (r, one)
+        q = If (odd) <then_branch = a () => (u) { u = Add (x, far) }, else_branch = b () => (v) { v = Unsqueeze (x, first) }>
+        on = Less (s, far)  next = Neg (q) }> }"""
+    for session in in_all_ways(model(text), monkeypatch).values():
+        given = {"x": scalar(1, np.float32), "go0": np.array(True)}
+        assert [session.run(None, given | {"n": np.int64(n)})[0].shape for n in (0, 1, 2, 3)] == [(), (1,), (), (1,)]
 
 
-def model_of(written):
-    import onnx
-
-    return onnx.load_from_string(written)
+def test_what_is_exported_is_the_model():
+    """Nodes move in compiled graphs alone."""
+    written = onnx.load_from_string(rondel.export(model(CASES["a row and a list, reduced"][0])))
+    loop = next(node for node in written.graph.node if node.op_type == "Loop")
+    assert "ReduceMax" in [node.op_type for node in loop.attribute[0].g.node]
 
 
 def test_shapes_decide_before_the_loop():

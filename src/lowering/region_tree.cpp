@@ -155,8 +155,9 @@ const std::vector<RegionTree::ChangingExtent>& RegionTree::changing_extents(Node
 }
 
 bool RegionTree::is_one_element(ValueId v) const {
-  return std::ranges::all_of(type(v).extents(),
-                             [](const ir::Extent& e) { return e.known() && e.value == 1; });
+  return type(v).has_rank() && std::ranges::all_of(type(v).extents(), [](const ir::Extent& e) {
+           return e.known() && e.value == 1;
+         });
 }
 
 bool RegionTree::row_major(ValueId v) const {

@@ -51,10 +51,8 @@ bool fold_region(Graph& g, RegionId r, const ir::TypeEnvironment& k) {
   return changed;
 }
 
-}  // namespace
-
-bool fold_constants(Graph& g, const ir::Evaluator& evaluate) {
-  ir::TypeEnvironment k = ir::type_environment(g);
+/// Infers all types again; true if one changed.
+bool infer(Graph& g, ir::TypeEnvironment& k, const ir::Evaluator& evaluate) {
   k.name_unknowns = true;
   ir::infer_region(g, RegionId::root, k, evaluate);
   bool changed = false;
@@ -63,7 +61,20 @@ bool fold_constants(Graph& g, const ir::Evaluator& evaluate) {
     changed = changed || !(type == k.types[v]);
     type = k.types[v];
   }
+  return changed;
+}
+
+}  // namespace
+
+bool fold_constants(Graph& g, const ir::Evaluator& evaluate) {
+  ir::TypeEnvironment k = ir::type_environment(g);
+  const bool changed = infer(g, k, evaluate);
   return fold_region(g, RegionId::root, k) || changed;
+}
+
+bool renew_types(Graph& g) {
+  ir::TypeEnvironment k = ir::type_environment(g);
+  return infer(g, k, nullptr);
 }
 
 void replace_by_branch(Graph& g, NodeId n, RegionId taken) {

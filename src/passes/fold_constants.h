@@ -8,6 +8,10 @@ namespace rondel::passes {
 /// the branch taken.
 bool fold_constants(ir::Graph&, const ir::Evaluator&);
 
+/// Infers all types again, with a name for each extent that is not known. Returns whether one
+/// changed.
+bool renew_types(ir::Graph&);
+
 /// Replaces an `if` by the nodes of one of its branches.
 void replace_by_branch(ir::Graph&, ir::NodeId, ir::RegionId taken);
 

@@ -22,6 +22,8 @@ std::vector<ir::NodeId> loops_inside_out(const ir::Graph& g) {
   return loops;
 }
 
+bool is_if(const ir::Node& n) { return !n.is_loop() && n.regions.size() == 2; }
+
 bool is_in_loop(const ir::Graph& g, ir::RegionId r) {
   using ir::NodeId;
   for (NodeId n = g.region(r).parent; n != NodeId::none; n = g.region(g.node(n).region).parent)

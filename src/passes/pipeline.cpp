@@ -14,6 +14,7 @@
 #include "passes/hoist_invariants.h"
 #include "passes/key_random_ops.h"
 #include "passes/lists_to_tensors.h"
+#include "passes/move_into_branches.h"
 #include "passes/narrow_branches.h"
 #include "passes/narrow_elements.h"
 #include "passes/orient_products.h"
@@ -71,6 +72,9 @@ const Pass narrow_elements_pass{
 const Pass narrow_branches_pass{
     "narrow_branches", "what must be one element is a scalar in each branch of an `if`",
     [](ir::Graph& g, const PassOptions&) { return narrow_branches(g); }};
+const Pass move_into_branches_pass{
+    "move_into_branches", "what reads results of unlike ranks is computed in each branch",
+    [](ir::Graph& g, const PassOptions& o) { return move_into_branches(g, o.remarks); }};
 const Pass lists_to_tensors_pass{
     "lists_to_tensors", "what is read of a list is read of the tensor that its items make",
     [](ir::Graph& g, const PassOptions& o) { return lists_to_tensors(g, o.remarks); }};
@@ -117,30 +121,21 @@ const Pass pack_lists_pass{
 const Pass canonical[] = {expand_composites_pass, key_random_ops_pass,  forward_identities_pass,
                           fold_constants_pass,    simplify_states_pass, compare_integers_pass,
                           count_trips_pass,       simplify_scans_pass,  remove_dead_pass};
-const Pass optimizations[] = {remove_gradient_stops_pass,
-                              narrow_elements_pass,
-                              narrow_branches_pass,
-                              lists_to_tensors_pass,
-                              grow_lists_pass,
-                              unswitch_loops_pass,
-                              remove_dead_states_pass,
-                              predictive_commoning_pass,
-                              fuse_multiply_add_pass,
-                              orient_products_pass,
-                              hoist_invariants_pass,
-                              common_subexpressions_pass,
-                              batch_before_loop_pass,
-                              batch_after_loop_pass,
-                              outer_products_pass,
-                              remove_dead_pass};
+const Pass optimizations[] = {
+    remove_gradient_stops_pass, narrow_elements_pass,      narrow_branches_pass,
+    lists_to_tensors_pass,      grow_lists_pass,           unswitch_loops_pass,
+    remove_dead_states_pass,    predictive_commoning_pass, fuse_multiply_add_pass,
+    orient_products_pass,       hoist_invariants_pass,     common_subexpressions_pass,
+    batch_before_loop_pass,     batch_after_loop_pass,     outer_products_pass,
+    move_into_branches_pass,    expand_composites_pass,    remove_dead_pass};
 const Pass for_storage[] = {pair_optionals_pass,  pack_lists_pass,         narrow_elements_pass,
                             narrow_branches_pass, remove_dead_states_pass, hoist_invariants_pass,
                             remove_dead_pass};
-const Pass for_shapes[] = {fold_constants_pass,  forward_identities_pass, simplify_states_pass,
-                           count_trips_pass,     simplify_scans_pass,     narrow_elements_pass,
-                           narrow_branches_pass, lists_to_tensors_pass,   grow_lists_pass,
-                           unswitch_loops_pass,  remove_dead_states_pass, pair_optionals_pass,
-                           pack_lists_pass,      hoist_invariants_pass,   remove_dead_pass};
+const Pass for_shapes[] = {
+    fold_constants_pass, forward_identities_pass, simplify_states_pass,    count_trips_pass,
+    simplify_scans_pass, narrow_elements_pass,    narrow_branches_pass,    lists_to_tensors_pass,
+    grow_lists_pass,     unswitch_loops_pass,     remove_dead_states_pass, pair_optionals_pass,
+    pack_lists_pass,     hoist_invariants_pass,   move_into_branches_pass, remove_dead_pass};
 
 /// `listens`: whether to collect the pass's remarks.
 PassRun timed(const Pipeline& p, const Pass& pass, int round, ir::Graph& g, PassOptions options,

@@ -21,8 +21,6 @@ using ir::ValueId;
 
 constexpr std::size_t most_nodes = 128;
 
-bool is_if(const Node& n) { return !n.is_loop() && n.regions.size() == 2; }
-
 /// Copies one loop into the branches of an `if`.
 class Unswitching {
  public:

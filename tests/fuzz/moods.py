@@ -78,7 +78,7 @@ class Mood:
 
 def mood(rng, families):
     """The mood of a seed. families: the names of all families of ops."""
-    kind = rng.choices([_anything, _nests, _ended, _empty, _moved, _projected, _growing, _sliced, _found, _composed, _listed], [6, 2, 6, 4, 6, 1, 5, 3, 3, 3, 4])[0]
+    kind = rng.choices([_anything, _nests, _ended, _empty, _moved, _projected, _growing, _sliced, _found, _composed, _listed, _ranked], [6, 2, 6, 4, 6, 1, 5, 3, 3, 3, 4, 3])[0]
     made = kind(rng, families)
     if kind is not _composed and rng.random() < 0.12:
         made.opset = rng.choice([8, 9, 10, 11, 11, 12, 13, 13, 14, 15])
@@ -206,6 +206,18 @@ def _listed(rng, families):
     made = _growing(rng, families)
     made.weights.update({"listed": 15, "sequence": 0.3, "sequence_step": 0.3, "cache": 0.5})
     made.states, made.growing, made.listed, made.changing = [1, 1, 2], 0.1, 0.85, 0
+    return made
+
+
+def _ranked(rng, families):
+    """Small programs: values in loops whose rank data decide, and what reads them."""
+    made = _ended(rng, families)
+    made.weights.update({name: 0.05 for name in families})
+    made.weights.update({"loop": 3, "scan": 1, "if": 0.5, "ranked": 10, "arithmetic": 1, "compare": 0.5, "reduce": 0.5, "found": 0.5})
+    made.depth, made.length, made.body = rng.choice([1, 1, 2]), rng.choice([1, 1, 2]), rng.choice([1, 2, 3, 5])
+    made.counts, made.other_counts = [1, 2, 3, 5], [0, 1, 3]
+    made.endings, made.states, made.changing = ["count", "count", "both", "while"], [0, 1, 1, 2], 0.05
+    made.stretched, made.from_data = 0.2, 0.8
     return made
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 import machine
 import numpy as np
 
-from . import composed, control, declaring, growing, listing, moving, straight
+from . import composed, control, declaring, growing, listing, moving, ranking, straight
 from .blocks import Block, Writer
 from .moods import HUGE
 from .values import BOOL, I64, STRING, Unfit
 
-FAMILIES = {**straight.FAMILIES, **moving.FAMILIES, **growing.FAMILIES, **composed.FAMILIES, **listing.FAMILIES, **control.FAMILIES}
+FAMILIES = {**straight.FAMILIES, **moving.FAMILIES, **growing.FAMILIES, **composed.FAMILIES, **listing.FAMILIES, **ranking.FAMILIES, **control.FAMILIES}
 MOST_STEPS, LARGEST = 60_000, 1 << 16  #: nodes of one run, elements of one tensor
 
 

@@ -57,6 +57,10 @@ SOLVER = """main (float[8, 8] A, float[8] b, float[8] x0) => (float[8] x) {
     ax = MatMul (A, x)  d = Sub (b, ax)  x2 = Add (x, d)  [next] r2 = MatMul (A, x2)
     q = ReduceMax <keepdims = 0> (r2)  one = Constant <value = float {1}> ()  on = Greater (q, one) }>
 }"""
+UNLIKE = """main (float[3] x, float a, int64 n) => (float[] y, float[] all) <int64 two = {2}, int64 one = {1}> {
+  y, all = Loop (n, , x) <body = f (int64 i, bool go, float[3] s) => (bool on, float[3] t, %s) {
+    on = Identity (go)  m = Mod (i, two)  odd = Equal (m, one)
+    [pick] q = If (odd) <then_branch = g () => (u) { u = Neg (x) }, else_branch = h () => (v) { v = Neg (a) }>  %s }> }"""
 
 CASES = {
     "a condition that counts": (
@@ -133,6 +137,14 @@ CASES = {
             "count_trips the condition 'on' stays: it compares no integers",
             "remove_dead_states state 'r' is left out: only its own next value reads it",
             "predictive_commoning node 'ax' (MatMul) became a state: the trip before has computed it"]}),
+    "ranks that data decide": (
+        UNLIKE % ("float item", "t = Add (s, q)  item = ReduceSum <keepdims = 0> (q)"),
+        {"node 'y' (Loop)": ["unswitch_loops node 'pick' (If) stays: its condition is made in the loop", "move_into_branches what follows node 'pick' (If) is computed in its branches"]}),
+    "ranks that data decide, and a stack": (
+        UNLIKE % ("float[k] item", "item = Add (x, q)  t = Add (s, item)"),
+        {"node 'y' (Loop)": [
+            "unswitch_loops node 'pick' (If) stays: its condition is made in the loop",
+            "move_into_branches what follows node 'pick' (If) stays there: a loop without trips would stack another shape"]}),
     "no loop": ("main (float[3] x) => (float[3] y) { y = Tanh (x) }", {}),
 }  # fmt: skip
 

@@ -27,8 +27,8 @@ TRIPS = {
         "node 'l' (SequenceConstruct) makes a list; tensors of one rank that differ in one extent at most would do (1 more follows from it)",
     f"""no = Constant <value = float {{0}}> ()  q = ReduceSum <keepdims = 0> (s)  c = Greater (q, no)  {ZERO}
         [choose] r = If (c) <then_branch = a () => (a1) {{ a1 = Unsqueeze (s, zero) }}, else_branch = b () => (b1) {{ b1 = Neg (s) }}>
-        r2 = Tanh (r)  k = ReduceSum <keepdims = 0> (r2)  t = Add (s, k)""":
-        "the branches of node 'choose' (If) give output 'r' as f32[1, 8] and f32[8]; give both one rank, and extents with bounds (1 more follows from it)",
+        r2 = Tanh (r)  l = Squeeze (r2, zero)  k = ReduceSum <keepdims = 0> (l)  t = Add (s, k)""":
+        "the branches of node 'choose' (If) give output 'r' as f32[1, 8] and f32[8]; give both one rank, and extents with bounds (2 more follow from it)",
 }
 # Models whose loop is the node 'y' (Loop).
 MODELS = {

@@ -44,7 +44,8 @@ void expect_success(const char* doing, llvm::Error error) {
   if (error) fail_with(doing, std::move(error));
 }
 
-/// LLVM's own way is to exit, which waits for the threads that compile: for the one that failed, too.
+/// LLVM's own way is to exit, which waits for the threads that compile: for the one that failed,
+/// too.
 void abort_at_once(void*, const char* reason, bool) {
   fmt::print(stderr, "LLVM: {}\n", reason);
   std::abort();

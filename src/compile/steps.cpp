@@ -85,9 +85,8 @@ struct GroupCode {
                                                        std::span<const std::size_t> dying) {
     using Executable = std::shared_ptr<const scalar::Executable>;
     const lowering::ShapeClass c = lowering::classify(inputs, declared, program_values);
-    const Executable of_class = *by_class_.get(c.key, [&] {
-      return lowering::can_lower(graph, by_rows, c) ? make(c, dying) : nullptr;
-    });
+    const Executable of_class = *by_class_.get(
+        c.key, [&] { return lowering::can_lower(graph, by_rows, c) ? make(c, dying) : nullptr; });
     if (of_class) return of_class;
     // A rank may depend on extents (Squeeze without axes) or on a value (ConstantOfShape of a shape
     // of unknown length). The code is made for exact shapes then.

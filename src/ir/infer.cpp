@@ -423,8 +423,8 @@ class Inference {
       if (!state.is_tensor() || !state.has_rank()) continue;
       Extents extents = state.extents();
       for (std::int64_t a = 0; a < state.rank(); ++a)
-        f(extents[static_cast<std::size_t>(a)],
-          type(node.inputs[parts.states_at() + s]).extent(a), type(body.results[1 + s]).extent(a));
+        f(extents[static_cast<std::size_t>(a)], type(node.inputs[parts.states_at() + s]).extent(a),
+          type(body.results[1 + s]).extent(a));
       state = Type::tensor(state.dtype(), std::move(extents));
     }
   }
@@ -503,9 +503,8 @@ class Inference {
     const Extent in_all_trips = k_.trips.changes(trips) ? Extent() : trips;  // of a loop around
     for (std::size_t s = 0; s < parts.states; ++s)
       set_output(node, s,
-                 changing.after(type(node.inputs[parts.states_at() + s]),
-                                type(body.params[2 + s]), type(body.results[1 + s]), in_all_trips,
-                                name_stacks_));
+                 changing.after(type(node.inputs[parts.states_at() + s]), type(body.params[2 + s]),
+                                type(body.results[1 + s]), in_all_trips, name_stacks_));
     for (std::size_t s = 0; s < parts.stacks; ++s) {
       const Type stack = of_all_trips(
           changing.outside(stack_of(n, parts, s, type(body.results[1 + parts.states + s]), trips)));

@@ -51,8 +51,9 @@ void RegionTree::infer() {
   };
   for (std::size_t k = 0; k < outer.size(); ++k) {
     const ir::Type& t = class_.types[k];
-    k_.types[ir::index(outer[k])] =
-        t.is_tensor() && t.has_rank() ? ir::Type::tensor(t.dtype(), with_relations(t.extents())) : t;
+    k_.types[ir::index(outer[k])] = t.is_tensor() && t.has_rank()
+                                        ? ir::Type::tensor(t.dtype(), with_relations(t.extents()))
+                                        : t;
     set_known_values(outer[k], class_.values[k], with_relations(class_.elements[k]));
   }
   captures_.assign(outer.begin() + std::ssize(g_.node(top_).inputs), outer.end());

@@ -48,9 +48,8 @@ class RowScheduler {
   /// Whether the node is a reduction that keeps the axes.
   bool is_reduction(NodeId n) const {
     const ir::Node& node = g_.node(n);
-    return ops::is_reduction(*node.op) && node.outputs.size() == 1 &&
-           is_ranked(node.inputs[0]) && is_ranked(node.outputs[0]) &&
-           result_type(n).rank() == type(node.inputs[0]).rank();
+    return ops::is_reduction(*node.op) && node.outputs.size() == 1 && is_ranked(node.inputs[0]) &&
+           is_ranked(node.outputs[0]) && result_type(n).rank() == type(node.inputs[0]).rank();
   }
   bool folds_elements(NodeId n) const {
     return is_reduction(n) && gives(n, row_) &&

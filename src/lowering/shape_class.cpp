@@ -239,8 +239,7 @@ ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> dec
     const auto value_of = [&](ir::Symbol name) -> std::optional<std::int64_t> {
       return symbols.value_of(std::ranges::find(related.names, name, &Named::first)->second);
     };
-    return ir::evaluate(related.declared, value_of) ==
-           symbols.value_of(ir::Extent(related.extent));
+    return ir::evaluate(related.declared, value_of) == symbols.value_of(ir::Extent(related.extent));
   });
   c.key = KeyWriter().write(c);
   return c;

@@ -27,8 +27,8 @@ struct RelatedExtent {
 
 /// A shape class is what code is specialised for. For each input, it has the dtype, the rank, which
 /// extents are constants of the model or 1, which of the other extents are equal to each other or
-/// expressions over each other, whether the input is row-major, and its value if the code depends on the value. The code reads
-/// other extents at run time.
+/// expressions over each other, whether the input is row-major, and its value if the code depends
+/// on the value. The code reads other extents at run time.
 struct ShapeClass {
   std::vector<ir::Type> types;   ///< by input; extents are numbers or symbols $s0, $s1, ...
   std::vector<bool> contiguous;  ///< by input

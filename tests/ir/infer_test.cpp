@@ -117,29 +117,32 @@ TEST(Infer, ExtentsOfStatesHaveNamesInTheirLoopOnly) {
 /// The text of the extent of %a after a loop that appends `grow` to it; `loop`: its inputs.
 std::string final_extent(const std::string& loop, const std::string& grow,
                          const std::string& go = "%go") {
-  const Graph g = parse("graph \"g\" (%s: f32[N], %r: f32[2], %c: f32[5, 2], %p: bool[]) {\n"
-                        "%n: i64[] = constant value=i64[] {7}\n%a, _ = loop " +
-                        loop + " states=(%s) { body(%i, %go, %x: f32[?]) {\n" + grow +
-                        "\nyield go=" + go + " states=(%y) } }\nyield %a }");
+  const Graph g = parse(
+      "graph \"g\" (%s: f32[N], %r: f32[2], %c: f32[5, 2], %p: bool[]) {\n"
+      "%n: i64[] = constant value=i64[] {7}\n%a, _ = loop " +
+      loop + " states=(%s) { body(%i, %go, %x: f32[?]) {\n" + grow + "\nyield go=" + go +
+      " states=(%y) } }\nyield %a }");
   return to_text(named_type(g, "a").extent(0));
 }
 
 TEST(Infer, AStateThatGrowsByTheSameInEachTripHasAKnownExtentAfterTheLoop) {
   EXPECT_EQ(final_extent("trips=%n", "%y = concat(%x, %r) axis=0"), "N + 14");
-  EXPECT_EQ(final_extent("trips=%n go=%p", "%y = concat(%x, %r) axis=0"), "?") << "it may end early";
+  EXPECT_EQ(final_extent("trips=%n go=%p", "%y = concat(%x, %r) axis=0"), "?")
+      << "it may end early";
   EXPECT_EQ(final_extent("trips=%n", "%y = concat(%x, %x) axis=0"), "?");
 }
 
 /// A loop that takes from its state what it reads no more of %k: %s has `rows` elements.
 Graph shrinking_loop(const std::string& rows, const std::string& kept = "%kept = shape(%s)\n") {
-  return parse("graph \"g\" (%e: f32[N], %k: f32[N + 7], %m: f32[M]) {\n"
-               "%n: i64[] = constant value=i64[] {7}\n%six: i64[] = constant value=i64[] {6}\n"
-               "%zero: i64[1] = constant value=i64[1] {0}\n%l = shape(%e)\n%first = neg(%k)\n"
-               "%a, _ = loop trips=%n states=(%first) { body(%i, %go, %x: f32[?]) {\n" +
-               rows +
-               "%r1 = unsqueeze(%r, %zero)\n%end = add(%l, %r1)\n"
-               "%s = slice(%k, %zero, %end, %zero)\n" +
-               kept + "%y = slice(%x, %zero, %kept, %zero)\nyield go=%go states=(%y) } }\nyield %a }");
+  return parse(
+      "graph \"g\" (%e: f32[N], %k: f32[N + 7], %m: f32[M]) {\n"
+      "%n: i64[] = constant value=i64[] {7}\n%six: i64[] = constant value=i64[] {6}\n"
+      "%zero: i64[1] = constant value=i64[1] {0}\n%l = shape(%e)\n%first = neg(%k)\n"
+      "%a, _ = loop trips=%n states=(%first) { body(%i, %go, %x: f32[?]) {\n" +
+      rows +
+      "%r1 = unsqueeze(%r, %zero)\n%end = add(%l, %r1)\n"
+      "%s = slice(%k, %zero, %end, %zero)\n" +
+      kept + "%y = slice(%x, %zero, %kept, %zero)\nyield go=%go states=(%y) } }\nyield %a }");
 }
 
 TEST(Infer, WhatHasTheExtentOfAStateInEachTripHasItByName) {
@@ -151,8 +154,8 @@ TEST(Infer, WhatHasTheExtentOfAStateInEachTripHasItByName) {
 }
 
 TEST(Infer, AnExtentThatOtherThingsBoundKeepsItsOwnName) {
-  const Graph g = shrinking_loop("%r = sub(%six, %i)\n",
-                                 "%all = shape(%s)\n%other = shape(%m)\n%kept = min(%all, %other)\n");
+  const Graph g = shrinking_loop(
+      "%r = sub(%six, %i)\n", "%all = shape(%s)\n%other = shape(%m)\n%kept = min(%all, %other)\n");
   const Extent x = named_type(g, "x", true).extent(0), s = named_type(g, "s", true).extent(0);
   ASSERT_TRUE(x.symbolic() && s.symbolic());
   EXPECT_FALSE((Integer(x) - Integer(s)).known());
@@ -160,8 +163,9 @@ TEST(Infer, AnExtentThatOtherThingsBoundKeepsItsOwnName) {
 
 /// The first trip's extent is that of the state, but one is taken from it only in every other trip.
 TEST(Infer, AnExtentThatDoesNotFollowTheTripsKeepsItsOwnName) {
-  const Graph g = shrinking_loop("%two: i64[] = constant value=i64[] {2}\n%h = div(%i, %two)\n"
-                                 "%r = sub(%six, %h)\n");
+  const Graph g = shrinking_loop(
+      "%two: i64[] = constant value=i64[] {2}\n%h = div(%i, %two)\n"
+      "%r = sub(%six, %h)\n");
   const Extent x = named_type(g, "x", true).extent(0), s = named_type(g, "s", true).extent(0);
   ASSERT_TRUE(x.symbolic() && s.symbolic());
   EXPECT_FALSE((Integer(x) - Integer(s)).known());

@@ -22,16 +22,18 @@ bool steps_have_programs(const std::string& text) {
 }
 
 TEST(LowerGroup, ReductionsShareAnIndexSpaceWithOtherNodes) {
-  EXPECT_TRUE(steps_have_programs("graph \"g\" (%x: f32[A, B], %u: f32[A]) {\n"
-                                    "%last: i64[1] = constant value=i64[1] {1}\n"
-                                    "%s = mul(%u, %u)\n%t = reduce_sum(%x, %last) keepdims=0\n"
-                                    "%y = add(%t, %s)\nyield %y }"));
+  EXPECT_TRUE(
+      steps_have_programs("graph \"g\" (%x: f32[A, B], %u: f32[A]) {\n"
+                          "%last: i64[1] = constant value=i64[1] {1}\n"
+                          "%s = mul(%u, %u)\n%t = reduce_sum(%x, %last) keepdims=0\n"
+                          "%y = add(%t, %s)\nyield %y }"));
 }
 
 TEST(LowerGroup, RowsOfOpenExtents) {
-  EXPECT_TRUE(steps_have_programs("graph \"g\" (%x: f32[A, B]) {\n"
-                                    "%last: i64[1] = constant value=i64[1] {1}\n"
-                                    "%m = reduce_max(%x, %last)\n%y = sub(%x, %m)\nyield %y }"));
+  EXPECT_TRUE(
+      steps_have_programs("graph \"g\" (%x: f32[A, B]) {\n"
+                          "%last: i64[1] = constant value=i64[1] {1}\n"
+                          "%m = reduce_max(%x, %last)\n%y = sub(%x, %m)\nyield %y }"));
 }
 
 /// Whether the axis goes is known for exact shapes only.

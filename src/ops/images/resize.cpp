@@ -117,8 +117,8 @@ void set_by_sizes(const ir::TypeContext& c, const Ints& axes, ir::Extents& out) 
     require(size >= 0, "size {} of axis {}; expected 0 or more", size, axes[i]);
   }
   const bool keeps = keeps_ratio(c.attributes());
-  const float scale =
-      known && keeps ? common_scale(c.attributes(), out, axes, *sizes).value_or(0) : 0;
+  const float scale = known && keeps ? common_scale(c.attributes(), out, axes, *sizes).value_or(0)
+                                     : 0;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     ir::Extent& e = out[static_cast<std::size_t>(axes[i])];
     if (keeps) e = scale > 0 ? extent_times(e, scale, true) : ir::Extent();

@@ -41,17 +41,14 @@ class Case {
   explicit Case(const FactsOfName& facts_of) : facts_of_(facts_of) {}
 
   /// The integer is at most 0.
-  void add(const Integer& i) {
-    if (!i.known_or_symbolic()) return;
-    Inequality row;
-    if (i.known()) {
-      row.constant = *i.number;
-    } else if (const Expression& e = i.symbol.expression(); e.kind == Expression::Kind::sum) {
-      row.constant = e.constant;
-      for (const ir::Term& t : e.terms) row.terms[number(t.factors)] = t.coefficient;
-    } else {
-      row.terms[number({i.symbol})] = 1;
-    }
+  void add(const Integer& i) { add(i, Integer(0)); }
+
+  /// `a` plus a number is at most `b`.
+  void add(const Integer& a, const Integer& b, std::int64_t plus = 0) {
+    if (!a.known_or_symbolic() || !b.known_or_symbolic()) return;
+    Inequality row{.terms = {}, .constant = plus};
+    add_to(row, a, 1);
+    add_to(row, b, -1);
     rows_.add(std::move(row));
   }
 
@@ -72,6 +69,23 @@ class Case {
   }
 
  private:
+  /// `times` is 1 or -1.
+  void add_to(Inequality& row, const Integer& i, std::int64_t times) {
+    const auto add_term = [&](const Factors& factors, std::int64_t coefficient) {
+      std::int64_t& sum = row.terms[number(factors)];
+      sum += times * coefficient;
+    };
+    if (i.known()) {
+      row.constant += times * *i.number;
+    } else if (const Expression& e = i.symbol.expression(); e.kind == Expression::Kind::sum) {
+      row.constant += times * e.constant;
+      for (const ir::Term& t : e.terms) add_term(t.factors, t.coefficient);
+    } else {
+      add_term({i.symbol}, 1);
+    }
+    std::erase_if(row.terms, [](const auto& term) { return term.second == 0; });
+  }
+
   /// The number of a product as an unknown of the inequalities.
   std::size_t number(const Factors& factors) {
     const auto [at, is_new] = products_.try_emplace(factors, products_.size());
@@ -143,16 +157,26 @@ class Case {
 }  // namespace
 
 Fact at_most_largest(const Integer& a, const Integers& list) {
+  Integers largest;  // what certainly is at most another one says nothing
+  const auto is_at_most = [](const Integer& i, const Integer& other) {
+    return (i - other).at_most(0);
+  };
+  for (const Integer& i : list) {
+    if (std::ranges::any_of(largest, [&](const Integer& l) { return is_at_most(i, l); })) continue;
+    std::erase_if(largest, [&](const Integer& l) { return is_at_most(l, i); });
+    largest.push_back(i);
+  }
   Fact fact;
-  for (const Integer& i : list) fact.push_back({a - i});
+  for (const Integer& i : largest) fact.push_back({a - i});
   return fact;
 }
 
-bool never_positive(const Integer& i, const FactsOfName& facts_of) {
-  if (i.at_most(0)) return true;
-  if (!i.known_or_symbolic()) return false;
+bool certainly_at_most(const Integer& a, const Integer& b, const FactsOfName& facts_of) {
+  // The difference of long expressions is unknown, but each of them is not.
+  if ((a - b).at_most(0)) return true;
+  if (!a.known_or_symbolic() || !b.known_or_symbolic()) return false;
   Case all(facts_of);
-  all.add(Integer(1) - i);
+  all.add(b, a, 1);
   int left = most_cases;
   return all.is_impossible(left);
 }

@@ -11,9 +11,9 @@ using FactsOfName = std::function<std::vector<Fact>(ir::Symbol)>;
 /// That `a` is at most the largest of the integers.
 Fact at_most_largest(const ir::Integer& a, const ir::Integers&);
 
-/// Whether the integer certainly is at most 0, by contradiction: goes through all cases that maxima
-/// and facts allow, and shows for each that the linear inequalities over products of names, maxima
-/// and quotients have no solution if the integer is 1 or more. False also if that takes too long.
-bool never_positive(const ir::Integer&, const FactsOfName&);
+/// Whether `a` certainly is at most `b`, by contradiction: goes through all cases that maxima and
+/// facts allow, and shows for each that the linear inequalities over products of names, maxima and
+/// quotients have no solution if `a` is larger. False also if that takes too long.
+bool certainly_at_most(const ir::Integer& a, const ir::Integer& b, const FactsOfName&);
 
 }  // namespace rondel::lowering

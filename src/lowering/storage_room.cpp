@@ -84,7 +84,7 @@ bool StorageRoom::is_row(ValueId v, const ir::Type& room) const {
 }
 
 bool StorageRoom::covers(const Integer& room, const Integer& needed) const {
-  return never_positive(needed - room, [&](Symbol name) { return facts_of(name); });
+  return certainly_at_most(needed, room, [&](Symbol name) { return facts_of(name); });
 }
 
 /// What the integer was in an earlier trip. `trip` names it, because different integers come from

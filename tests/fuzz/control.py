@@ -62,7 +62,7 @@ def _states(g, body, fixed):
                 continue
             except Unfit:
                 pass
-        how = rng.choice(["extents", "extents", "rank"]) if not fixed and w.chance(w.mood.changing) else "kept"
+        how = rng.choice(w.mood.changes) if not fixed and w.chance(w.mood.changing) else "kept"
         v = _initial(g, made, how)
         facts = {"kept": {"wobble": v.wobble, "shape_id": v.shape_id}, "extents": {"wobble": body.depth}, "rank": {"wobble": body.depth, "unranked": True}}
         made.append((v, body.add_input("tensor", v.dtype, v.samples, varies=body.depth, **facts[how]), how))
@@ -284,11 +284,21 @@ def _final(initial, how, varies):
     return facts
 
 
+def _scanned(g, test):
+    """What a scan reads first: now and then what has other ranks in other trips."""
+    if g.depth and g.writer.chance(0.6):
+        try:
+            return g.pick(lambda v: v.unranked and test(v), unranked=True)
+        except Unfit:
+            pass
+    return g.pick(test)
+
+
 def scan(g):
     w, rng = g.writer, g.writer.random
     if w.mood.opset == 8:
         return _scan_of_batches(g)
-    first = g.pick(lambda v: v.rank > 0 and max(v.shape) < 400)
+    first = _scanned(g, lambda v: v.rank > 0 and max(v.shape) < 400)
     place = rng.randrange(first.rank)
     lengths = [s.shape[place] if s is not None else None for s in first.samples]
 
@@ -306,8 +316,8 @@ def scan(g):
             x = g.pick(lambda v: v.rank > 0 and bool(axes(v)) and g.steady_with(first)(v))
             axis = rng.choice(axes(x))
         samples = [_element(s, axis) if k in w.alive else None for k, s in enumerate(x.samples)]
-        element = body.add_input("tensor", x.dtype, samples, varies=body.depth, wobble=x.wobble)
-        if element.rank and w.chance(0.6):
+        element = body.add_input("tensor", x.dtype, samples, varies=body.depth, wobble=x.wobble, unranked=x.unranked)
+        if element.rank and not x.unranked and w.chance(0.6):
             w.focus = element
         scans.append(x)
         axes_in.append(axis - rng.choice([0, x.rank] if w.mood.opset >= 11 else [0]))

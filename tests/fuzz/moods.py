@@ -39,7 +39,7 @@ class Mood:
     from other_counts.
     risk: the chance that something is written that may be wrong in other trips or for other feeds. exact: without ops that round.
     endings: what ends a loop. sure: the chance that an outermost loop makes two or three trips whatever the feeds are. from_data, from_inputs: the chance that a count comes from data, and from outside of all loops.
-    states: how many a loop has. changing: the chance that a state changes its extents or rank. growing: that a state of a loop, or two alike,
+    states: how many a loop has. changing: the chance that a state changes its extents or rank. changes: which of both. growing: that a state of a loop, or two alike,
     only change one extent, by rows that are joined or left out. listed: that a state is a list of like tensors. moved: that its next value is an older one, such as another state.
     stretched: that an extent of 1 is broadcast.
     declared: weights of how much the file says about a shape: all extents, names, nothing of extents, no rank.
@@ -70,6 +70,7 @@ class Mood:
     endings: list
     states: list
     changing: float
+    changes: list
     growing: float
     listed: float
     moved: float
@@ -78,7 +79,7 @@ class Mood:
 
 def mood(rng, families):
     """The mood of a seed. families: the names of all families of ops."""
-    kind = rng.choices([_anything, _nests, _ended, _empty, _moved, _projected, _growing, _sliced, _found, _composed, _listed, _ranked], [6, 2, 6, 4, 6, 1, 5, 3, 3, 3, 4, 3])[0]
+    kind = rng.choices([_anything, _nests, _ended, _empty, _moved, _projected, _growing, _sliced, _found, _composed, _listed, _ranked, _reranked], [6, 2, 6, 4, 6, 1, 5, 3, 3, 3, 4, 3, 4])[0]
     made = kind(rng, families)
     if kind is not _composed and rng.random() < 0.12:
         made.opset = rng.choice([8, 9, 10, 11, 11, 12, 13, 13, 14, 15])
@@ -221,6 +222,16 @@ def _ranked(rng, families):
     return made
 
 
+def _reranked(rng, families):
+    """Small programs: states that change their rank, within loops, and scans of them."""
+    made = _ended(rng, families)
+    made.weights.update({name: 0.05 for name in families} | {"loop": 3, "scan": 3, "reshape": 1, "arithmetic": 1})
+    made.depth, made.body, made.counts = rng.choice([2, 3]), rng.choice([1, 2]), [1, 1, 2, 3]
+    made.endings, made.states, made.changing, made.changes = ["count", "both"], [1, 1, 2], 0.9, ["rank"]
+    made.risk = max(made.risk, 0.15)
+    return made
+
+
 def _anything(rng, families):
     opset = rng.choice([16, 17, 18, 19, 20, 21, 22, 23, 24, 25])
     weights = {name: rng.choice([0, 0.3, 1, 1, 1, 3, 8]) * OFTEN.get(name, 1) for name in families}
@@ -270,6 +281,7 @@ def _anything(rng, families):
         states=[0, 1, 1, 1, 2, 2, 3],
         moved=rng.choice([0.1, 0.3]),
         changing=rng.choice([0.1, 0.35, 0.5]),
+        changes=["extents", "extents", "rank"],
         growing=rng.choice([0, 0.1, 0.3]),
         listed=rng.choice([0, 0, 0.2]),
         stretched=rng.choice([0.2, 0.4, 0.8]),

@@ -92,9 +92,10 @@ def _ended(g, made, v, ending):
             g.emit("Reshape", [made, g.list(-1)]).unranked = False
         case "added":
             wider = g.emit("Unsqueeze", [v, g.list(0)])
-            total = g.emit("Add", [made, wider], like=wider)
-            if total.shapes == wider.shapes:
-                total.unranked, total.wobble = v.unranked, v.wobble
+            total = g.emit("Add", [made, wider])
+            if total.shapes == wider.shapes:  # the Reshape tells the rank, which an empty stack needs
+                told = g.emit("Reshape", [total, g.emit("Shape", [wider])], like=wider)
+                told.unranked, told.wobble = v.unranked, v.wobble
 
 
 FAMILIES = {"ranked": ranked}

@@ -145,11 +145,17 @@ class Inference {
     std::vector<const Type*> types;
     std::vector<const Tensor*> values;
     std::vector<const Integers*> elements;
+    std::vector<Integers> by_trip;  // elements that the rule can compare with trip indices
+    by_trip.reserve(node.inputs.size());
     for (const ValueId v : node.inputs) {
       types.push_back(v == ValueId::none ? nullptr : &type(v));
       values.push_back(v == ValueId::none ? nullptr : k_.value(v));
       const auto known = k_.elements.find(static_cast<std::int32_t>(v));
       elements.push_back(known == k_.elements.end() ? nullptr : &known->second);
+      if (elements.back() == nullptr || by_trip_.empty()) continue;
+      by_trip.push_back(known->second);
+      for (Integer& i : by_trip.back()) i = by_trip_index(i);
+      elements.back() = &by_trip.back();
     }
     TypeContext context(node.attributes, types, values, elements, node.outputs.size(), &k_.trips,
                         k_.measure ? position_names(node) : PositionNames(),
@@ -182,8 +188,7 @@ class Inference {
     const auto is_known = [](const Integer& e) { return e.known() || e.symbolic(); };
     each(said.known(), [&](auto v, const Tensor& t) { k_.values[v] = t; });
     each(said.made_elements(), [&](auto v, Integers e) {
-      if (!by_trip_.empty())
-        for (Integer& i : e) i = by_trip_index(i);
+      for (Integer& i : e) i = by_state(i).value_or(i);
       // Arithmetic in 64 bits wraps around, expressions do not.
       std::ranges::replace_if(
           e, [&](const Integer& i) { return k_.trips.changes(i) && !TripIndices::fits(i); },
@@ -217,10 +222,7 @@ class Inference {
   Extent by_name(const Integer& e) {
     const Integer in_trip = k_.trips.simplified(by_trip_index(e));
     if (!depends_on_trip()(in_trip)) return Extent(in_trip);
-    for (const ExtentByTrip& known : by_trip_)
-      if (const Integer more = in_trip - known.in_trip;
-          more.known_or_symbolic() && !depends_on_trip()(more))
-        return Extent(Integer(known.name) + more);
+    if (const auto same = by_state(in_trip)) return Extent(*same);
     return k_.measure ? Extent(measured(in_trip.symbol.text(), {in_trip})) : Extent();
   }
 
@@ -435,6 +437,15 @@ class Inference {
       const auto at = std::ranges::find(by_trip_, s, &ExtentByTrip::name);
       return at == by_trip_.end() ? Integer(s) : at->in_trip;
     });
+  }
+
+  /// The integer as an extent of a state plus a number; nothing if it is no such sum, or depends on
+  /// no trip index.
+  std::optional<Integer> by_state(const Integer& i) const {
+    if (!depends_on_trip()(i)) return std::nullopt;
+    for (const ExtentByTrip& known : by_trip_)
+      if (const Integer more = i - known.in_trip; more.known()) return Integer(known.name) + more;
+    return std::nullopt;
   }
 
   /// Guesses extents by trip. Equal ones get one name. False if there are none.

@@ -422,11 +422,17 @@ class Inference {
     const Region& body = g_.region(parts.body);
     for (std::size_t s = 0; s < parts.states; ++s) {
       Type& state = type(body.params[2 + s]);
-      if (!state.is_tensor() || !state.has_rank()) continue;
+      const Type &initial = type(node.inputs[parts.states_at() + s]),
+                 &next = type(body.results[1 + s]);
+      const auto has_rank_of_state = [&](const Type& t) {
+        return t.is_tensor() && t.has_rank() && t.rank() == state.rank();
+      };
+      if (!state.is_tensor() || !state.has_rank() || !has_rank_of_state(initial) ||
+          !has_rank_of_state(next))
+        continue;
       Extents extents = state.extents();
       for (std::int64_t a = 0; a < state.rank(); ++a)
-        f(extents[static_cast<std::size_t>(a)], type(node.inputs[parts.states_at() + s]).extent(a),
-          type(body.results[1 + s]).extent(a));
+        f(extents[static_cast<std::size_t>(a)], initial.extent(a), next.extent(a));
       state = Type::tensor(state.dtype(), std::move(extents));
     }
   }

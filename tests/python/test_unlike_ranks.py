@@ -109,3 +109,17 @@ def test_shapes_decide_before_the_loop():
         made = rondel.InferenceSession(model(text))
         made.run(None, {"v": np.ones((rows, 3), np.float32), "s0": scalar(1, np.float32), "n": i64(2)[0]})
         assert made.how_it_ran()["node 'final' (Loop)"] == "natively, as a whole"
+
+
+@pytest.mark.parametrize("jit", ["0", "quick"])
+def test_a_branch_that_is_not_taken_may_give_a_state_another_rank(monkeypatch, jit):
+    monkeypatch.setenv("RONDEL_JIT", jit)
+    made = model(
+        """g (bool grows, float[3,3] h, int64[3,3] xs) => (float[?,?,?] rows) {
+        rows = Scan <num_scan_inputs = 1, body = b (float[] s, int64[] x) => (float[] next) {
+          one = Constant <value = int64[1] {0}> ()
+          next = If (grows) <then_branch = t () => (float[] a) { a = Unsqueeze (s, one) }, else_branch = e () => (float[] b) { b = Neg (s) }>
+        }> (h, xs) }"""
+    )
+    last = rondel.InferenceSession(made).run(None, {"grows": np.array(False), "h": np.ones((3, 3), np.float32), "xs": np.ones((3, 3), np.int64)})[0]
+    np.testing.assert_array_equal(last, -np.ones((3, 3), np.float32))

@@ -46,8 +46,9 @@ Type ChangingExtents::after(const Type& initial, const Type& state, const Type& 
     Extent& e = extents[a];
     if (!e.symbolic() || !names_.contains(e.symbol)) continue;
     const Integer growth = Integer(next.extents()[a]) - Integer(e);
-    const Extent last = growth.known() ? Extent(Integer(initial.extents()[a]) + growth * trips)
-                                       : Extent();
+    const Extent last = growth.known() && growth.at_least(0)
+                            ? Extent(Integer(initial.extents()[a]) + growth * trips)
+                            : Extent();
     if (last.known_or_symbolic() || !name_others) e = last;
     else e = Extent::own(e.symbol.name() + ".last");
   }

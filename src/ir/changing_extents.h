@@ -23,8 +23,8 @@ class ChangingExtents {
   /// The type of a value that leaves the loop: names are valid in the loop only.
   Type outside(const Type&) const;
   /// The type of a state after the last trip. An extent that grows by the same number in each trip
-  /// is known then if the number of trips is; others get names if `name_others`. Equal states are
-  /// equal then, too.
+  /// is known then if the number of trips is; others get names if `name_others`: what shrinks needs
+  /// the memory of its first value to the end. Equal states are equal then, too.
   Type after(const Type& initial, const Type& state, const Type& next, const Extent& trips,
              bool name_others) const;
 

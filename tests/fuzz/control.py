@@ -298,7 +298,7 @@ def scan(g):
     w, rng = g.writer, g.writer.random
     if w.mood.opset == 8:
         return _scan_of_batches(g)
-    first = _scanned(g, lambda v: v.rank > 0 and max(v.shape) < 400)
+    first = _scanned(g, lambda v: v.rank > 0 and max(v.shape) < 400 and all(s is None or s.ndim == v.rank for s in v.samples))
     place = rng.randrange(first.rank)
     lengths = [s.shape[place] if s is not None else None for s in first.samples]
 

@@ -153,6 +153,12 @@ TEST(Infer, WhatHasTheExtentOfAStateInEachTripHasItByName) {
   EXPECT_EQ(named_type(g, "y", true).extent(0), Extent(Integer(x) - 1));
 }
 
+/// The memory of the state has room for its first value.
+TEST(Infer, AStateThatShrinksHasAnExtentOfItsOwnAfterTheLoop) {
+  const Graph g = shrinking_loop("%r = sub(%six, %i)\n");
+  EXPECT_FALSE(named_type(g, "a", true).extent(0) == Extent::named("N"));
+}
+
 TEST(Infer, AnExtentThatOtherThingsBoundKeepsItsOwnName) {
   const Graph g = shrinking_loop(
       "%r = sub(%six, %i)\n", "%all = shape(%s)\n%other = shape(%m)\n%kept = min(%all, %other)\n");

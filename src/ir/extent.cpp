@@ -503,6 +503,10 @@ Integer substitute(const Integer& i, const std::function<Integer(Symbol)>& of_na
   return compute(i, names);
 }
 
+Integer substitute(const Integer& i, Symbol name, const Integer& by) {
+  return substitute(i, [&](Symbol s) { return s == name ? by : Integer(s); });
+}
+
 std::optional<std::int64_t> evaluate(const Integer& i, const ValueOfName& value_of) {
   if (unknown(i)) return std::nullopt;
   ConstantArithmetic numbers{value_of};

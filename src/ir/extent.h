@@ -136,6 +136,8 @@ std::string to_text(const Integer&);
 
 /// The integer with another in the place of each name in it; unknown if that is not known.
 Integer substitute(const Integer&, const std::function<Integer(Symbol)>& of_name);
+/// The integer with another in the place of one name.
+Integer substitute(const Integer&, Symbol name, const Integer& by);
 
 /// Gives the value of a name, if it is known.
 using ValueOfName = std::function<std::optional<std::int64_t>(Symbol)>;

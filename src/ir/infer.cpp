@@ -37,10 +37,12 @@ class Inference {
 
   /// A node of a region. One that will not run and whose rule does not hold says nothing.
   void node(NodeId n) {
+    const std::size_t around = by_trip_.size();
     try {
       infer(n);
     } catch (const Error& e) {
       if (!k_.without_trips || e.blame() == Blame::internal || ends_run(e)) throw;
+      by_trip_.resize(around);
       for (const ValueId v : g_.node(n).outputs) {
         forget(v);
         if (v != ValueId::none) type(v) = g_.value(v).type;
@@ -480,34 +482,33 @@ class Inference {
     for (const Symbol name : next.symbol.names()) {
       const auto at = k_.measures.find(name);
       if (at == k_.measures.end()) continue;
-      const Integer before = with_trip(at->second.expression, trip, Integer(trip) - 1);
+      const Integer before = substitute(at->second.expression, trip, Integer(trip) - 1);
       const auto is_outside = [&](Symbol s) {
         return s == trip || (first.symbolic() && first.symbol.has_name(s));
       };
       if (before.symbolic() && std::ranges::all_of(before.symbol.names(), is_outside) &&
-          with_trip(before, trip, 0) == Integer(first))
+          substitute(before, trip, 0) == Integer(first))
         return before;
     }
     return {};
   }
-  static Integer with_trip(const Integer& i, Symbol trip, const Integer& by) {
-    return substitute(i, [&](Symbol s) { return s == trip ? by : Integer(s); });
-  }
 
-  /// Whether the extents by trip of this loop, which hold in the first trip, hold in the next trip
-  /// if they hold in one.
+  /// Whether each extent by trip of this loop is still a state's and holds in the first trip, and
+  /// in the next trip if all hold in one.
   bool hold_in_next_trip(NodeId n, std::size_t around) {
     const Symbol trip = k_.integer(g_.region(g_.node(n).loop().body).params[0]).symbol;
+    std::set<Symbol> holding;
     bool hold = true;
     each_changing(n, [&](Extent& e, const Extent& first, const Extent& next) {
       const auto own = std::span(by_trip_).subspan(around);
       const auto at = std::ranges::find(own, e.symbol, &ExtentByTrip::name);
       if (!e.symbolic() || at == own.end()) return;
-      const Integer growth = with_trip(at->in_trip, trip, Integer(trip) + 1) - at->in_trip;
-      hold = hold && with_trip(at->in_trip, trip, 0) == Integer(first) &&
+      const Integer growth = substitute(at->in_trip, trip, Integer(trip) + 1) - at->in_trip;
+      hold = hold && substitute(at->in_trip, trip, 0) == Integer(first) &&
              Integer(next) == Integer(e) + growth;
+      holding.insert(e.symbol);
     });
-    return hold;
+    return hold && holding.size() == by_trip_.size() - around;
   }
 
   /// Sets the types of a loop's results from the types of its body.

@@ -67,8 +67,7 @@ bool TripIndices::never_negative(const Integer& i) const {
   for (const Symbol name : i.symbol.names()) {
     const auto last = last_.find(name);
     if (last == last_.end() || direction(i.symbol.expression(), name) != Direction::falls) continue;
-    const auto in_last_trip = [&](Symbol s) { return s == name ? last->second : Integer(s); };
-    if (never_negative(substitute(i, in_last_trip))) return true;
+    if (never_negative(substitute(i, name, last->second))) return true;
   }
   return false;
 }

@@ -35,26 +35,6 @@ std::optional<EarlierName> as_earlier_name(Symbol name) {
   return name_of;
 }
 
-/// Computes an integer with other names.
-struct Renaming {
-  std::function<Integer(Symbol)> name;
-
-  static Integer number(std::int64_t v) { return v; }
-  static Integer add(const Integer& x, const Integer& y) { return x + y; }
-  static Integer multiply(const Integer& x, const Integer& y) { return x * y; }
-  static Integer maximum(const Integer& x, const Integer& y) { return ir::max(x, y); }
-  static Integer quotient(const Integer& x, const Integer& y, const ir::Expression&) {
-    return ir::floor_div(x, y);
-  }
-};
-
-/// The integer with another one in the place of a name.
-Integer with(const Integer& i, const Integer& name, const Integer& value) {
-  if (!i.symbolic()) return i;
-  Renaming renaming{[&](Symbol n) { return Integer(n) == name ? value : Integer(n); }};
-  return ir::compute(i, renaming);
-}
-
 }  // namespace
 
 bool StorageRoom::is_known(const ir::Type& t) const {
@@ -90,12 +70,10 @@ bool StorageRoom::covers(const Integer& room, const Integer& needed) const {
 /// What the integer was in an earlier trip. `trip` names it, because different integers come from
 /// different trips. What is known before the run never changes.
 Integer StorageRoom::in_earlier_trip(const Integer& i, const std::string& trip) const {
-  if (!i.known_or_symbolic()) return i;
-  Renaming renaming{[&](Symbol name) {
+  return ir::substitute(i, [&](Symbol name) {
     if (t_.memory_names().contains(name)) return Integer(name);
     return Integer(Symbol::own(fmt::format("{}{}{}", name.name(), earlier_mark, trip)));
-  }};
-  return ir::compute(i, renaming);
+  });
 }
 
 // Facts.
@@ -198,7 +176,9 @@ void StorageRoom::visit_state(const StateExtent& state, const Trips& trips) {
 bool StorageRoom::keeps_room(const StateExtent& state, const Trips& trips) {
   if (t_.size_in(state.room)) return false;
   for (const Integer& most : trips.most) {
-    const auto room_after = [&](const Integer& trip) { return with(state.room, most, trip); };
+    const auto room_after = [&](const Integer& trip) {
+      return most.symbolic() ? ir::substitute(state.room, most.symbol, trip) : Integer(state.room);
+    };
     std::vector<Fact>& facts = facts_[state.now.symbol];
     const std::vector<Fact> before = facts;
     facts.push_back({{state.now - room_after(trips.before)}});

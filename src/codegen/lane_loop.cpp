@@ -72,13 +72,40 @@ Value* end_of_whole(FunctionBuilder& fb, Value* lo, Value* hi, std::int64_t toge
   return fb.build.CreateAdd(lo, fb.build.CreateSelect(some, whole, fb.i64(0)));
 }
 
+/// Emits the trips of a short loop, a vector of them after the other.
+void emit_unrolled(FunctionBuilder& fb, std::size_t at) {
+  const Inst& begin = fb.program.code[at];
+  const auto end = static_cast<std::size_t>(begin.jump);
+  const auto [lo, hi] = fb.trips(begin);
+  if (fb.safepoint(begin).before) emit_stop_check(fb);
+  llvm::BasicBlock* done = fb.block("done");
+  for (std::int64_t first = 0; first < fb.lanes->unrolled; first += fb.lanes->width) {
+    Value* index = fb.build.CreateAdd(lo, fb.i64(first));
+    fb.define(begin, 0, index);
+    if (fb.lanes->tail) {
+      llvm::BasicBlock* some = fb.block("some");
+      fb.build.CreateCondBr(fb.build.CreateICmpSLT(index, hi), some, done);
+      fb.build.SetInsertPoint(some);
+      fb.mask = fb.build.CreateICmpSLT(all_lanes(fb, fb.program.results(begin)[0]),
+                                       fb.build.CreateVectorSplat(fb.lane_count(), hi));
+    }
+    emit_range(fb, at + 1, end);
+  }
+  fb.mask = nullptr;
+  fb.build.CreateBr(done);
+  fb.build.SetInsertPoint(done);
+}
+
 /// Emits the loop that begins at instruction `at`, whose trips are lanes.
 void emit_lane_loop(FunctionBuilder& fb, std::size_t at) {
   constexpr std::int64_t interleaved_by_llvm = 4;
   const LaneLoop& loop = fb.decisions.lanes.loops.at(at);
   const PrivateArrays arrays(fb, loop);
   const auto [lo, hi] = fb.trips(fb.program.code[at]);
-  if (loop.only_tail) {
+  if (loop.unrolled > 0 && &fb.program.code[at] != fb.part) {
+    fb.lanes = &loop;
+    emit_unrolled(fb, at);
+  } else if (loop.only_tail) {
     Value* middle = end_of_whole(fb, lo, hi, interleaved_by_llvm * loop.width);
     emit_trips_singly(fb, at, lo, middle);
     fb.lanes = &loop;

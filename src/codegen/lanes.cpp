@@ -1,5 +1,6 @@
 #include "codegen/lanes.h"
 
+#include "scalar/builder.h"
 #include "scalar/op_facts.h"
 
 #include <algorithm>
@@ -25,6 +26,8 @@ constexpr std::int64_t fewest_lanes = 4;
 constexpr std::int64_t most_instructions = 1000;
 /// The fewest instructions of a long chain of arithmetic.
 constexpr std::int64_t fewest_of_long_body = 16;
+/// The most trips of a loop that becomes straight code: the lanes of a reduction.
+constexpr std::int64_t most_unrolled = scalar::Builder::most_lanes;
 
 /// Whether trips are independent and carry nothing.
 bool is_parallel(const Inst& i) {
@@ -57,6 +60,16 @@ class Candidate {
            });
   }
 
+  /// Whether the loop is short and works on local arrays that are used outside of it, too.
+  bool is_on_lanes() const {
+    const std::optional<std::int64_t> trips = most_trips();
+    return trips && *trips <= most_unrolled &&
+           std::ranges::none_of(body(), [](const Inst& i) { return i.op == Op::for_; }) &&
+           std::ranges::any_of(body(), [&](const Inst& i) {
+             return i.op == Op::store && buffer(i).access == scalar::Access::local;
+           });
+  }
+
   /// Whether the body is short arithmetic on such elements, so that of a number of trips that is
   /// not known some dozens may be left over.
   bool is_short_arithmetic() const {
@@ -68,12 +81,13 @@ class Candidate {
            });
   }
 
-  std::optional<LaneLoop> run(const Host& host) {
+  std::optional<LaneLoop> run(const Host& host, bool unrolled) {
     find_private_locals();
     variation_[index(p_.results(p_.code[at_])[0])] = Variation::steps;
     while (spread()) {}
     const bool fits = std::ranges::all_of(body(), [&](const Inst& i) { return allowed(i); });
-    std::optional<LaneLoop> loop = fits ? sized(host) : std::nullopt;
+    std::optional<LaneLoop> loop;
+    if (fits) loop = unrolled ? sized_unrolled(host) : sized(host);
     if (!loop) forget();
     return loop;
   }
@@ -233,17 +247,36 @@ class Candidate {
     return dense && last == Variation::steps && indices == static_cast<std::size_t>(b.rank());
   }
 
-  /// The number of lanes; nothing if there are too few.
-  std::optional<LaneLoop> sized(const Host& host) const {
-    std::int64_t bytes = 4, inside = 0;
+  /// The lanes of one vector of the largest elements that are read.
+  std::int64_t lanes_of_vector(const Host& host) const {
+    std::int64_t bytes = 4;
     for (const Inst& i : body())
       if (i.op == Op::load && of(p_.results(i)[0]) != Variation::none)
         bytes = std::max(bytes, static_cast<std::int64_t>(byte_size(buffer(i).dtype)));
+    return static_cast<std::int64_t>(host.vector_bytes) / bytes;
+  }
+
+  /// As straight code; nothing if there would be too much of it, or arrays stay in memory.
+  std::optional<LaneLoop> sized_unrolled(const Host& host) const {
+    if (!private_.empty()) return std::nullopt;
+    const std::int64_t most = *most_trips();
+    LaneLoop loop{.width = lanes_of_vector(host), .tail = true, .unrolled = most};
+    while (loop.width > most) loop.width /= 2;
+    if (loop.width < 2 ||
+        (most + loop.width - 1) / loop.width * std::ssize(body()) > most_instructions)
+      return std::nullopt;
+    loop.tail = !known_trips() || most % loop.width != 0;
+    return loop;
+  }
+
+  /// The number of lanes; nothing if there are too few.
+  std::optional<LaneLoop> sized(const Host& host) const {
+    std::int64_t inside = 0;
     for (const std::int32_t id : private_) {
       const scalar::Buffer& b = p_.buffers[static_cast<std::size_t>(id)];
       inside += static_cast<std::int64_t>(byte_size(b.dtype)) * element_count(b.extents);
     }
-    const auto lanes = static_cast<std::int64_t>(host.vector_bytes) / bytes;
+    const std::int64_t lanes = lanes_of_vector(host);
     // Independent chains of operations hide their latency; more of them than there are registers
     // cost less than too few. Without a sequential loop, the next trips are such chains.
     const std::int64_t registers = host.vector_registers;
@@ -283,6 +316,10 @@ class Candidate {
     const auto lo = known(bounds[0]), hi = known(bounds[1]);
     if (!lo || !hi) return std::nullopt;
     return std::max<std::int64_t>(*hi - *lo, 0);
+  }
+  std::optional<std::int64_t> most_trips() const {
+    const std::int64_t bound = p_.code[at_].imm;
+    return bound > 0 ? std::optional(bound) : known_trips();
   }
 
   /// How many vectors of 32-bit lanes a value takes.
@@ -327,7 +364,7 @@ class Candidate {
 /// Chooses loops of one kind. Inner loops come first: a loop around a chosen one, or in one, stays
 /// as it is.
 void choose(const Program& p, const Host& host, LanePlan& plan,
-            bool (Candidate::*is_of_the_kind)() const, bool only_tail = false) {
+            bool (Candidate::*is_of_the_kind)() const, LaneLoop like = {}) {
   for (std::size_t at = p.code.size(); at-- > 0;) {
     const Inst& i = p.code[at];
     if (i.op != Op::for_ || !is_parallel(i)) continue;
@@ -336,9 +373,9 @@ void choose(const Program& p, const Host& host, LanePlan& plan,
     if (inner != plan.loops.begin() && ends_after(p, std::prev(inner)->first, at)) continue;
     Candidate candidate(p, at, plan.variation);
     if (!(candidate.*is_of_the_kind)()) continue;
-    auto loop = candidate.run(host);
+    auto loop = candidate.run(host, like.unrolled > 0);
     if (!loop) continue;
-    loop->only_tail = only_tail;
+    loop->only_tail = like.only_tail;
     plan.loops.emplace(at, *loop);
   }
 }
@@ -348,8 +385,9 @@ void choose(const Program& p, const Host& host, LanePlan& plan,
 LanePlan plan_lanes(const Program& p, const Host& host) {
   LanePlan plan{.loops = {}, .variation = std::vector<Variation>(p.reg_types.size())};
   choose(p, host, plan, &Candidate::has_sequential_loop);
+  choose(p, host, plan, &Candidate::is_on_lanes, {.unrolled = most_unrolled});
   choose(p, host, plan, &Candidate::is_long_arithmetic);
-  choose(p, host, plan, &Candidate::is_short_arithmetic, true);
+  choose(p, host, plan, &Candidate::is_short_arithmetic, {.only_tail = true});
   return plan;
 }
 

@@ -11,7 +11,8 @@
 /// vectors, and the loops inside of it run once for all lanes. LLVM vectorises innermost loops
 /// only; a reduction over rows, or a state that all trips of an inner loop update, needs this. So
 /// does long arithmetic without loops, for which LLVM's code runs out of registers. Of other loops
-/// the last trips do, which LLVM would run one by one: rows may be short.
+/// the last trips do, which LLVM would run one by one: rows may be short. Short loops over local
+/// arrays, the lanes of reductions, become straight code.
 namespace rondel::codegen {
 
 /// How the value of a register differs between neighbouring lanes.
@@ -25,6 +26,9 @@ struct LaneLoop {
   std::int64_t width = 0;  ///< lanes; a power of two
   bool tail = true;        ///< the number of trips may not be a multiple of the width
   bool only_tail = false;  ///< LLVM vectorises all but the last trips
+  /// Not 0: the most trips. One vector follows the other without a loop, so that the places in
+  /// local arrays are constants and LLVM keeps these in registers.
+  std::int64_t unrolled = 0;
   std::set<std::int32_t> private_locals;  ///< local arrays of which each lane has its own
 };
 

@@ -210,22 +210,38 @@ namespace {
 Value* mask_of(const FunctionBuilder& fb, std::int32_t buffer) {
   return fb.lanes->private_locals.contains(buffer) ? nullptr : fb.mask;
 }
+
+/// Whether the elements of all lanes, trips or not, are in the local array at a place that is
+/// known.
+bool is_in_local(const FunctionBuilder& fb, const Inst& inst, std::size_t indices) {
+  const scalar::Buffer& b = *fb.bound(inst.id).buffer;
+  if (b.access != scalar::Access::local || indices != 1) return false;
+  const auto* first = llvm::dyn_cast<llvm::ConstantInt>(fb.operand(inst, 0));
+  return first && first->getSExtValue() >= 0 &&
+         first->getSExtValue() + fb.lanes->width <= b.extents[0];
+}
 }  // namespace
 
 void emit_load(FunctionBuilder& fb, const Inst& inst) {
   const BoundBuffer& b = fb.bound(inst.id);
   Value* at = address(fb, b, fb.program.operands(inst));
-  const bool vector = fb.varies(fb.program.results(inst)[0]);
-  fb.define(inst, 0,
-            vector ? load_elements(fb, b, at, mask_of(fb, inst.id)) : load_element(fb, b, at));
+  if (!fb.varies(fb.program.results(inst)[0])) return fb.define(inst, 0, load_element(fb, b, at));
+  Value* mask = is_in_local(fb, inst, inst.operand_count) ? nullptr : mask_of(fb, inst.id);
+  fb.define(inst, 0, load_elements(fb, b, at, mask));
 }
 
 void emit_store(FunctionBuilder& fb, const Inst& inst) {
   const BoundBuffer& b = fb.bound(inst.id);
   const std::span<const Reg> operands = fb.program.operands(inst);
   Value* at = address(fb, b, operands.first(operands.size() - 1));
-  if (fb.lanes) store_elements(fb, b, at, all_lanes(fb, operands.back()), mask_of(fb, inst.id));
-  else store_element(fb, b, at, fb.reg(operands.back()));
+  if (!fb.lanes) return store_element(fb, b, at, fb.reg(operands.back()));
+  Value *values = all_lanes(fb, operands.back()), *mask = mask_of(fb, inst.id);
+  if (mask && is_in_local(fb, inst, operands.size() - 1)) {
+    // A masked store would keep the array in memory.
+    values = fb.build.CreateSelect(mask, values, load_elements(fb, b, at, nullptr));
+    mask = nullptr;
+  }
+  store_elements(fb, b, at, values, mask);
 }
 
 }  // namespace rondel::codegen

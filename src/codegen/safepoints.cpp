@@ -103,7 +103,7 @@ class SafepointInserter {
     const auto bounds = p_.operands(i);
     const auto lo = known_[static_cast<std::size_t>(bounds[0])],
                hi = known_[static_cast<std::size_t>(bounds[1])];
-    if (!lo || !hi) return endless;
+    if (!lo || !hi) return i.imm > 0 ? i.imm : endless;
     return *hi <= *lo ? 0 : product(1, std::min<std::uint64_t>(distance(*lo, *hi), endless));
   }
   static std::uint64_t distance(std::int64_t lo, std::int64_t hi) {

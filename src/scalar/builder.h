@@ -95,7 +95,9 @@ class Builder {
   /// for index in [lo, hi): carried = body(index, carried). Returns the finals.
   std::vector<Ex> for_(Ex lo, Ex hi, std::vector<Ex> inits, const Body&, std::uint8_t flags = 0);
   /// The same without carried values; trips are independent when `flags` has `parallel`.
-  void for_each(Ex lo, Ex hi, const std::function<void(Ex index)>&, std::uint8_t flags = parallel);
+  /// `most_trips`: see `Op::for_`.
+  void for_each(Ex lo, Ex hi, const std::function<void(Ex index)>&, std::uint8_t flags = parallel,
+                std::int64_t most_trips = 0);
   /// The first result of the body says whether the loop continues. Returns the finals, then the
   /// index after that of the last trip.
   std::vector<Ex> for_while(Ex lo, Ex hi, std::vector<Ex> inits, const Body&,
@@ -146,7 +148,8 @@ class Builder {
   friend class Ex;
   Reg emit(Inst, std::span<const Ex> operands, DType result);
   std::vector<Ex> emit_many(Inst, std::span<const Ex> operands, std::span<const DType> results);
-  std::vector<Ex> loop(Ex lo, Ex hi, std::vector<Ex> inits, const Body&, std::uint8_t flags);
+  std::vector<Ex> loop(Ex lo, Ex hi, std::vector<Ex> inits, const Body&, std::uint8_t flags,
+                       std::int64_t most_trips = 0);
   Ex prologue(DType type, Inst);
   Ex fold(Op, Ex, Ex);
   std::shared_ptr<Program> program_;

@@ -102,7 +102,7 @@ void renumber(Program& p) {
 }  // namespace
 
 std::vector<Ex> Builder::loop(Ex lo, Ex hi, std::vector<Ex> inits, const Body& body,
-                              std::uint8_t flags) {
+                              std::uint8_t flags, std::int64_t most_trips) {
   const auto from = known(lo), to = known(hi);
   const bool once = from && to && *from < INT64_MAX && *to == *from + 1;
   const std::size_t n = inits.size(), go = flags & conditional ? 1 : 0;
@@ -123,7 +123,8 @@ std::vector<Ex> Builder::loop(Ex lo, Ex hi, std::vector<Ex> inits, const Body& b
   std::vector<DType> results = types(inits);
   results.insert(results.begin(), DType::i64);
   const std::size_t at = program_->code.size();
-  const std::vector<Ex> begun = emit_many({.op = Op::for_, .flags = flags}, operands, results);
+  const std::vector<Ex> begun = emit_many({.op = Op::for_, .flags = flags, .imm = most_trips},
+                                          operands, results);
   const std::vector<Ex> next = body(begun[0], std::span(begun).subspan(1));
   invariant(next.size() == n + go, "program {}: {} values for {} carried", program_->name,
             next.size(), n);
@@ -143,12 +144,13 @@ std::vector<Ex> Builder::for_while(Ex lo, Ex hi, std::vector<Ex> inits, const Bo
   return loop(lo, hi, std::move(inits), body, flags | conditional);
 }
 
-void Builder::for_each(Ex lo, Ex hi, const std::function<void(Ex)>& body, std::uint8_t flags) {
+void Builder::for_each(Ex lo, Ex hi, const std::function<void(Ex)>& body, std::uint8_t flags,
+                       std::int64_t most_trips) {
   const auto step = [&](Ex index, std::span<const Ex>) {
     body(index);
     return std::vector<Ex>();
   };
-  for_(lo, hi, {}, step, flags);
+  loop(lo, hi, {}, step, flags, most_trips);
 }
 
 std::vector<Ex> Builder::if_(Ex condition, const Branch& then, const Branch& otherwise) {
@@ -207,10 +209,11 @@ class Lanes {
 
   /// Combines the lanes from `first` on with element(0), ..., element(count - 1), one each.
   void take(Ex first, Ex count, const std::function<std::vector<Ex>(Ex)>& element) {
-    b_.for_each(b_.index(0), count, [&](Ex i) {
+    const auto one = [&](Ex i) {
       const Ex lane = first + i;
       put(lane, combine_(get(lane), element(i)));
-    });
+    };
+    b_.for_each(b_.index(0), count, one, parallel, b_.known(count) ? 0 : count_);
   }
 
   /// Combines all lanes.

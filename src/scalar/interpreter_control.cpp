@@ -36,7 +36,10 @@ const Step* stop_here(Frame& f) {
 /// for_: `out` is the index, a the lower and b the upper bound, c the slot of `stopped`.
 const Step* begin_loop(Frame& f, const Step& s) {
   const auto lo = get<std::int64_t>(f, s.a);
-  if (lo < get<std::int64_t>(f, s.b)) {
+  const auto hi = get<std::int64_t>(f, s.b);
+  if (lo < hi) {
+    invariant(s.imm == 0 || hi - lo <= s.imm, "a loop of at most {} trips makes {}", s.imm,
+              hi - lo);
     set(f, s.out, lo);
     move(f, s.detail->enter);
     return &s + 1;

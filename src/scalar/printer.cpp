@@ -78,7 +78,8 @@ class Printer {
       case Op::bitcast: return fmt::format(" {} <- {}", name(i.type), name(i.from));
       case Op::for_:
         return std::string(i.flags & parallel ? " parallel" : "") +
-               (i.flags & conditional ? " conditional" : "");
+               (i.flags & conditional ? " conditional" : "") +
+               (i.imm > 0 ? fmt::format(" at most {}", i.imm) : "");
       case Op::check: return id < p_.sites.size() ? fmt::format(" \"{}\"", p_.sites[id].text) : "";
       case Op::call: return id < p_.calls.size() ? call_text(p_.calls[id]) : "";
       case Op::contract: return id < p_.contracts.size() ? contract_text(p_.contracts[id]) : "";

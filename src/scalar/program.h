@@ -66,7 +66,8 @@ enum class Op : std::uint8_t {
   bitcast,  ///< same width; `from` the operand's type
   load,     ///< buffer `id` at the operands: one index per axis
   store,    ///< buffer `id`; operands: indices, then the value
-  /// for_(lo, hi, inits...) defines (index, carried...). Runs index = lo, lo+1, ... < hi.
+  /// for_(lo, hi, inits...) defines (index, carried...). Runs index = lo, lo+1, ... < hi. imm: the
+  /// most trips, if something bounds them that the operands do not show; else 0.
   for_,
   /// end_for(nexts...) or, if the loop is `conditional`, end_for(go, nexts...): the loop continues
   /// while `go` is true. Defines (finals...) or (finals..., stopped): `stopped` is the index after

@@ -154,6 +154,74 @@ TEST(Lanes, OnlyTheLastTripsOfShortArithmetic) {
   }
 }
 
+using Combined = Values (*)(Carried, Carried);
+Values added(Carried p, Carried q) { return {p[0] + q[0]}; }
+/// The first of the largest.
+Values first_largest(Carried p, Carried q) {
+  const Ex other = (q[0] > p[0]) | ((q[0] == p[0]) & (q[1] < p[1]));
+  return {select(other, q[0], p[0]), select(other, q[1], p[1])};
+}
+
+/// For each row of x its elements, or what `f` makes of them, combined: y, and the position z.
+std::shared_ptr<const scalar::Program> reduced_rows(DType t, std::int64_t columns, Ex (*f)(Ex),
+                                                    bool with_position) {
+  Builder b("reduced rows");
+  const auto x = buffer(b, "x", t, Access::in, {-1, columns});
+  const auto y = buffer(b, "y", t, Access::out, {-1});
+  const auto z = buffer(b, "z", DType::i64, Access::out, {-1});
+  Values neutral{b.constant(t, with_position ? -1e9 : 0.0)};
+  if (with_position) neutral.push_back(b.index(1 << 30));
+  b.for_each(b.index(0), b.extent(x, 0), [&](Ex row) {
+    const auto element = [&](Ex j) {
+      Values of{f(b.load(x, {row, j}))};
+      if (with_position) of.push_back(j);
+      return of;
+    };
+    const Values all = b.reduce(b.extent(x, 1), neutral, element,
+                                with_position ? first_largest : added);
+    b.store(y, {row}, all[0]);
+    b.store(z, {row}, with_position ? all[1] : b.index(0));
+  });
+  return b.finish();
+}
+
+std::vector<LaneLoop> unrolled_loops(const scalar::Program& p) {
+  std::vector<LaneLoop> found;
+  for (const auto& [_, loop] : plan_lanes(p, host).loops)
+    if (loop.unrolled > 0) found.push_back(loop);
+  return found;
+}
+
+Ex same(Ex x) { return x; }
+
+TEST(Lanes, OfAReductionAreStraightCode) {
+  const std::vector<LaneLoop> loops = unrolled_loops(*reduced_rows(DType::f32, -1, same, false));
+  ASSERT_EQ(loops.size(), 8U);  // they begin, take elements, take the last ones, and become one
+  EXPECT_EQ(loops[1].width, 8);
+  EXPECT_FALSE(loops[1].tail);
+  EXPECT_TRUE(loops[2].tail);
+  EXPECT_EQ(loops[2].unrolled, Builder::most_lanes);
+  EXPECT_EQ(loops.back().width, 2);
+  for (const DType t : {DType::f32, DType::f64, DType::i32})
+    for (const bool with_position : {false, true})
+      for (const std::int64_t columns : {0, 1, 5, 8, 16, 17, 20, 33, 63, 64, 65, 71, 128, 200}) {
+        const std::vector<Tensor> values{edge_values(t, 3 * columns, 7).reshaped({3, columns}),
+                                         Tensor::zeros(t, {3}), Tensor::zeros(DType::i64, {3})};
+        agree(reduced_rows(t, -1, same, with_position), values);
+        agree(reduced_rows(t, columns, same, with_position), values);
+      }
+}
+
+TEST(Lanes, OfALongReductionStayALoop) {
+  EXPECT_EQ(unrolled_loops(*reduced_rows(DType::f32, -1, scalar::exp, false)).size(), 8U);
+  EXPECT_EQ(unrolled_loops(*reduced_rows(DType::f64, -1, scalar::sin, false)).size(), 6U);
+  for (const std::int64_t columns : {7, 65, 130})
+    for (const auto f : {scalar::exp, scalar::sin})
+      agree(reduced_rows(DType::f64, -1, f, false),
+            {edge_values(DType::f64, 3 * columns, 7).reshaped({3, columns}),
+             Tensor::zeros(DType::f64, {3}), Tensor::zeros(DType::i64, {3})});
+}
+
 TEST(Lanes, ALoopWithSequentialOnesComesBeforeLongArithmeticInIt) {
   Builder b("rows");
   const auto x = buffer(b, "x", DType::f32, Access::in, {-1, -1});

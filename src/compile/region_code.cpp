@@ -255,20 +255,29 @@ class RegionCodeCache {
     return inputs;
   }
 
-  std::optional<NativeSource::Answer> get(std::span<const Value> all) {
-    Lookup found = find(all);
-    if (b_.log && !found.how.empty()) {
-      const auto& code = found.answer ? found.answer->code : nullptr;
-      b_.log->set(b_.graph->node(node_).source, found.how, code ? code->last_run : nullptr);
-    }
-    return found.answer;
+  std::optional<NativeSource::Answer> get(std::span<const Value> all) { return noted(find(all)); }
+
+  /// Code for these very shapes: all extents are numbers, so that short reductions have no loops
+  /// and short states are in registers. Nullopt until it is ready, and if the class knows as much.
+  std::optional<NativeSource::Answer> get_own(std::span<const Value> all) {
+    const lowering::ShapeClass c = lowering::classify(all, declared_, {}, lists_in(all));
+    if (std::ranges::all_of(c.types, &ir::Type::is_static)) return std::nullopt;
+    const lowering::ShapeClass exact = exact_class(all);
+    const auto own = own_.get(exact.key, [&] { return make_own(exact); });
+    if (!own->entry.code || !own->ready()) return std::nullopt;
+    Lookup found = bound(own->entry, all);
+    if (!found.answer || !found.answer->code) return std::nullopt;
+    return noted(std::move(found));
   }
+
+  bool makes_own_code() const { return is_loop() && b_.compiler->makes_ahead(); }
 
  private:
   static constexpr std::size_t condition = 0;  ///< the first input of an `if`
   /// After so many classes without code, and none with code, only some of the further shapes are
   /// tried: lowering a large body in vain takes milliseconds.
   static constexpr std::size_t most_refused = 16;
+  static constexpr std::size_t most_own = 8;  ///< shapes with code of their own
   bool is_loop() const { return b_.graph->node(node_).is_loop(); }
 
   /// The code of a class.
@@ -278,10 +287,23 @@ class RegionCodeCache {
     std::string how;  ///< how it runs, in words
   };
 
+  struct OwnCode {
+    Entry entry;
+    std::function<bool()> ready;
+  };
+
   struct Lookup {
     std::optional<NativeSource::Answer> answer;
     std::string how;  ///< how it runs, in words; empty: as before
   };
+
+  std::optional<NativeSource::Answer> noted(Lookup found) const {
+    if (b_.log && !found.how.empty()) {
+      const auto& code = found.answer ? found.answer->code : nullptr;
+      b_.log->set(b_.graph->node(node_).source, found.how, code ? code->last_run : nullptr);
+    }
+    return std::move(found.answer);
+  }
 
   /// Each power of two of the shapes that come is tried all the same.
   bool is_hopeless() {
@@ -396,27 +418,47 @@ class RegionCodeCache {
 
   std::shared_ptr<const Entry> entry_for(const lowering::ShapeClass& c) {
     return entries_.get(c.key, [&] {
-      const auto lowered = lowering::lower_control(*b_.graph, node_, c, b_.lowering);
-      if (!lowered.program) return refused_class(to_text(lowered.refusals));
-      auto types = TypesOfRegion::make(lowered, c);
-      if (!types) return refused_class("extents inside do not follow from those of its inputs");
-      auto code = std::make_shared<RegionCode>();
-      code->code = b_.compiler->make(lowered.program);
-      for (const auto& binding : lowered.bindings)
-        code->bindings.push_back({binding.kind, binding.index, binding.constant, binding.axes,
-                                  static_cast<std::size_t>(binding.lifetime.first),
-                                  static_cast<std::size_t>(binding.lifetime.last)});
-      for (const lowering::GivenSize& size : lowered.sizes) code->exact_sizes.push_back(size.exact);
-      code->types = types;
-      for (const std::size_t k : value_inputs())
-        if (c.values[k].defined() || !c.elements[k].empty()) code->value_inputs.push_back(k);
-      has_code_ = true;
-      return Entry{std::move(code), std::move(types), how_it_runs(*lowered.program)};
+      Entry made = make(c, [&](const auto& program) { return b_.compiler->make(program); });
+      if (made.code) has_code_ = true;
+      else ++refused_;
+      return made;
     });
   }
 
-  Entry refused_class(std::string_view reason) {
-    ++refused_;
+  OwnCode make_own(const lowering::ShapeClass& exact) const {
+    ProgramCompiler::Ahead ahead;
+    Entry made = make(
+        exact,
+        [&](const auto& program) {
+          ahead = b_.compiler->make_ahead(program);
+          return ahead.code;
+        },
+        true);
+    return {std::move(made), std::move(ahead.ready)};
+  }
+
+  using MakeCode = std::function<std::shared_ptr<const scalar::Executable>(
+      const std::shared_ptr<const scalar::Program>&)>;
+  Entry make(const lowering::ShapeClass& c, const MakeCode& make_code, bool own = false) const {
+    const auto lowered = lowering::lower_control(*b_.graph, node_, c, b_.lowering);
+    if (!lowered.program) return refused_class(to_text(lowered.refusals));
+    auto types = TypesOfRegion::make(lowered, c);
+    if (!types) return refused_class("extents inside do not follow from those of its inputs");
+    auto code = std::make_shared<RegionCode>();
+    code->code = make_code(lowered.program);
+    code->own = own;
+    for (const auto& binding : lowered.bindings)
+      code->bindings.push_back({binding.kind, binding.index, binding.constant, binding.axes,
+                                static_cast<std::size_t>(binding.lifetime.first),
+                                static_cast<std::size_t>(binding.lifetime.last)});
+    for (const lowering::GivenSize& size : lowered.sizes) code->exact_sizes.push_back(size.exact);
+    code->types = types;
+    for (const std::size_t k : value_inputs())
+      if (c.values[k].defined() || !c.elements[k].empty()) code->value_inputs.push_back(k);
+    return {std::move(code), std::move(types), how_it_runs(*lowered.program)};
+  }
+
+  static Entry refused_class(std::string_view reason) {
     return {nullptr, nullptr, fmt::format("step by step: {}", reason)};
   }
 
@@ -428,6 +470,7 @@ class RegionCodeCache {
   std::string not_tensors_;  ///< why a list or an optional has no code; empty if there is none
   LruCache<Fit> fits_;       ///< by the extents of all outer values
   LruCache<Entry> entries_;
+  LruCache<OwnCode> own_{most_own};
   LruCache<bool> seen_;  ///< exact shapes that occurred and whose class has no code
   std::atomic<bool> seen_any_ = false;
   std::atomic<bool> has_code_ = false;    ///< of any class
@@ -463,7 +506,12 @@ bool each_branch_runs(const ir::Graph& g, ir::NodeId n, lowering::ShapeClass c,
 NativeSource native_source(const BuildContext& b, ir::NodeId n) {
   if (b.compiler->only_interprets()) return {};
   auto code = std::make_shared<RegionCodeCache>(b, n);
-  return {[code](std::span<const Value> outer) { return code->get(outer); }, code->value_inputs()};
+  NativeSource source{[code](std::span<const Value> outer) { return code->get(outer); },
+                      code->value_inputs()};
+  if (!code->makes_own_code()) return source;
+  source.own_code = [code](std::span<const Value> outer) { return code->get_own(outer); };
+  source.first_own_code = b.compiler->compiles_at_once() ? 1 : 8;
+  return source;
 }
 
 std::string how_it_runs(const ir::Graph& g, ir::NodeId n,

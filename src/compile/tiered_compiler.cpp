@@ -64,6 +64,10 @@ void SharedCode::compile_now(const std::shared_ptr<TieredExecutable>& code) {
     background_compiler_->compile_now(code);
 }
 
+void SharedCode::compile_soon(const std::shared_ptr<TieredExecutable>& code) {
+  if (!code->settled()) background_compiler_->enqueue(code, last_);
+}
+
 std::shared_ptr<TieredExecutable> SharedCode::tiered(std::shared_ptr<const scalar::Program> p) {
   auto tiered = std::make_shared<TieredExecutable>(std::move(p), last_);
   tiered->on_hot = [background = std::weak_ptr(background_compiler_),
@@ -90,17 +94,31 @@ TieredCompiler::TieredCompiler(Execution execution, SharedCode& code)
 
 std::shared_ptr<const scalar::Executable> TieredCompiler::make(
     std::shared_ptr<const scalar::Program> p) {
-  return checked_ ? checking_views(make_unchecked(scalar::with_checks(*p)))
-                  : make_unchecked(std::move(p));
+  return make_tiered(std::move(p), false).code;
 }
 
-std::shared_ptr<const scalar::Executable> TieredCompiler::make_unchecked(
-    std::shared_ptr<const scalar::Program> p) {
-  if (!code_ || !codegen::Compiler::refusal(*p).empty()) return scalar::interpret(std::move(p));
+ProgramCompiler::Ahead TieredCompiler::make_ahead(std::shared_ptr<const scalar::Program> p) {
+  return make_tiered(std::move(p), true);
+}
+
+ProgramCompiler::Ahead TieredCompiler::make_tiered(std::shared_ptr<const scalar::Program> p,
+                                                   bool ahead) {
+  if (!checked_) return make_unchecked(std::move(p), ahead);
+  Ahead made = make_unchecked(scalar::with_checks(*p), ahead);
+  made.code = checking_views(std::move(made.code));
+  return made;
+}
+
+ProgramCompiler::Ahead TieredCompiler::make_unchecked(std::shared_ptr<const scalar::Program> p,
+                                                      bool ahead) {
+  if (!code_ || !codegen::Compiler::refusal(*p).empty())
+    return {scalar::interpret(std::move(p)), [] { return true; }};
   std::shared_ptr<TieredExecutable> code = code_->get(p);
   if (execution_ != Execution::tiered) code_->compile_now(code);
-  if (code->shared_program() == p) return code;
-  return std::make_shared<SharedCodeExecutable>(std::move(p), std::move(code));
+  else if (ahead) code_->compile_soon(code);
+  const auto ready = [code] { return code->settled(); };
+  if (code->shared_program() == p) return {code, ready};
+  return {std::make_shared<SharedCodeExecutable>(std::move(p), std::move(code)), ready};
 }
 
 }  // namespace rondel::compile

@@ -39,6 +39,8 @@ class SharedCode {
   /// Returns when the program has code of the last tier. Throws the compiler's error, or the
   /// cancellation of the run that this thread prepares.
   void compile_now(const std::shared_ptr<TieredExecutable>&);
+  /// Compiles for the last tier, soon.
+  void compile_soon(const std::shared_ptr<TieredExecutable>&);
 
  private:
   std::shared_ptr<TieredExecutable> tiered(std::shared_ptr<const scalar::Program>);
@@ -63,9 +65,12 @@ class TieredCompiler : public ProgramCompiler {
     return execution_ == Execution::compiled || execution_ == Execution::quick;
   }
   std::shared_ptr<const scalar::Executable> make(std::shared_ptr<const scalar::Program>) override;
+  bool makes_ahead() const override { return !only_interprets(); }
+  Ahead make_ahead(std::shared_ptr<const scalar::Program>) override;
 
  private:
-  std::shared_ptr<const scalar::Executable> make_unchecked(std::shared_ptr<const scalar::Program>);
+  Ahead make_tiered(std::shared_ptr<const scalar::Program>, bool ahead);
+  Ahead make_unchecked(std::shared_ptr<const scalar::Program>, bool ahead);
 
   Execution execution_;
   bool checked_ = false;

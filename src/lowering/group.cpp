@@ -47,7 +47,7 @@ class Grouper {
       if (!g_.node(n).outputs.empty() && g_.constant(g_.node(n).outputs[0]) != nullptr) continue;
       place(n);
     }
-    if (sharing_ == Sharing::steps)
+    if (fuse_)
       for (std::size_t k = 0; k < groups_.size(); ++k) join_rows(k);
     if (sharing_ == Sharing::parts) {
       take_beginnings_in();
@@ -168,6 +168,9 @@ class Grouper {
     constexpr std::int64_t shortest_row = 16;
     const auto &first = groups_[from].nodes, &second = groups_[into].nodes;
     if (first.size() + second.size() > most_nodes || is_read_between(from, into)) return false;
+    for (const NodeId n : first)
+      if (!std::ranges::all_of(g_.node(n).inputs, [&](ValueId v) { return lasts_until(v, into); }))
+        return false;
     std::vector<NodeId> both = first;
     both.insert(both.end(), second.begin(), second.end());
     const std::optional<RowSchedule> rows = schedule_rows(g_, types_, both);
@@ -215,12 +218,13 @@ class Grouper {
   /// Moves the nodes that compute elements only for a group's reduction into the group.
   void take_elements_in(std::size_t into) {
     Group& group = groups_[into];
-    if (group.nodes.empty()) return;
+    if (group.nodes.empty() || group.by_rows) return;
     const ir::Node& reduction = g_.node(group.nodes[0]);
     if (!ops::is_reduction(*reduction.op)) return;
     const auto maker = group_of_.find(reduction.inputs[0]);
     if (maker == group_of_.end() || maker->second == into) return;
     Group& from = groups_[maker->second];
+    if (from.by_rows) return;
     std::set<NodeId> readers{group.nodes[0]};
     std::vector<NodeId> taken;
     for (std::size_t k = from.nodes.size() - from.inlined; k-- > 0;) {

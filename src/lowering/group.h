@@ -30,10 +30,10 @@ enum class Sharing {
   /// stay in registers; and reductions of rows with what makes and what reads their rows
   /// (`RowSchedule`).
   steps,
-  /// For groups whose program is part of a larger one. Element-wise nodes as above. A product's
-  /// group takes in the nodes that give a beginning of a buffer (`ReadingView::is_beginning`) that
-  /// only products read, each of which has them in its group; and a reduction's those that compute
-  /// elements for the reduction alone. They copy and store nothing then.
+  /// For groups whose program is part of a larger one. As above, and a product's group takes in the
+  /// nodes that give a beginning of a buffer (`ReadingView::is_beginning`) that only products read,
+  /// each of which has them in its group; and that of another reduction those that compute elements
+  /// for the reduction alone. They copy and store nothing then.
   parts,
 };
 

@@ -62,6 +62,19 @@ std::vector<std::int32_t> written_over(const ir::Graph& g, const ir::TypeEnviron
   return over;
 }
 
+/// The extents of a schedule's elements, from any operand or result that has them.
+std::vector<scalar::Ex> extents_of_space(const LoweringScope& s, const RowSchedule& rows) {
+  const auto has_them = [&](ValueId v) {
+    const ir::Type& t = s.environment.types[ir::index(v)];
+    return t.is_tensor() && t.has_rank() && t.extents() == rows.space;
+  };
+  for (const auto& [v, sink] : s.sinks)
+    if (has_them(v)) return sink.extents;
+  for (const auto& [v, operand] : s.operands)
+    if (has_them(v)) return operand.extents;
+  broken_invariant("no operand or result has the extents of the rows");
+}
+
 }  // namespace
 
 bool can_lower(const ir::Graph& g, bool by_rows, const ShapeClass& c) {
@@ -108,7 +121,7 @@ std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, bool by_r
             v, one_element(b, constant_element(b, *g.constant(v)), g.constant(v)->rank()));
   for (std::size_t j = 0; j < over.size(); ++j)
     if (over[j] < 0) b.fresh(buffers[g.root().params.size() + j]);
-  if (rows) lower_rows(scope, *rows);
+  if (rows) lower_rows(scope, *rows, extents_of_space(scope, *rows));
   else lower_nodes(scope, nodes);
   return b.finish();
 }

@@ -71,8 +71,9 @@ void compute_element(LoweringScope&, std::span<const ir::NodeId>,
 ElementValues lower_element(LoweringScope&, std::span<const ir::NodeId>,
                             const std::vector<scalar::Ex>& space, const scalar::Indices& index);
 
-/// Emits the nest of nodes that work on the same rows. Every result has a whole buffer as its sink.
-void lower_rows(LoweringScope&, const RowSchedule&);
+/// Emits the nest of nodes that work on the same rows. A result that needs memory has a whole
+/// buffer as its sink. `space`: the extents of the elements.
+void lower_rows(LoweringScope&, const RowSchedule&, std::span<const scalar::Ex> space);
 
 /// Makes v an operand whose elements the element-wise nodes compute where they are read. `space`:
 /// the extents of v.

@@ -67,7 +67,14 @@ void RegionLowering::group(const Group& g, const LoopContext* around, Ex t) {
     if (!tree_.kernel_finds_extents(g.nodes[0]))
       scope_.sinks.insert_or_assign(v, sink_for(v, whole ? nullptr : around, t, !whole));
   if (whole) on_buffers(g);
+  else if (g.by_rows) by_rows(tree_.rows(g));
   else lower_nodes(scope_, nodes);
+}
+
+void RegionLowering::by_rows(const RowSchedule& rows) {
+  std::vector<Ex> space;
+  for (const ir::Extent& e : rows.space) space.push_back(extent(e));
+  lower_rows(scope_, rows, space);
 }
 
 /// Emits the computation of a name that is found when the program runs, if that has not been done.

@@ -69,6 +69,7 @@ class RegionLowering {
  private:
   void groups(ir::RegionId, const LoopContext* around, scalar::Ex t);
   void group(const Group&, const LoopContext* around, scalar::Ex t);
+  void by_rows(const RowSchedule&);
   void measure(ir::Symbol name);
   void find_extents(ir::NodeId);
   void check_room(std::span<const scalar::Ex> extents, StorageId to);

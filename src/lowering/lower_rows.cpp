@@ -13,8 +13,8 @@ using scalar::Indices;
 
 class RowLowerer {
  public:
-  RowLowerer(LoweringScope& s, const RowSchedule& schedule)
-      : s_(s), schedule_(schedule), space_(extents_of_space()),
+  RowLowerer(LoweringScope& s, const RowSchedule& schedule, std::span<const Ex> space)
+      : s_(s), schedule_(schedule), space_(space.begin(), space.end()),
         rows_(space_.begin(), space_.begin() + static_cast<std::ptrdiff_t>(schedule.leading)) {}
 
   void run() {
@@ -27,30 +27,25 @@ class RowLowerer {
           for (const NodeId n : stage.nodes) lower_by_row(n, row);
         else lower_elements(stage.nodes, row);
     });
+    for (auto& [v, operand] : outside_) s_.operands.insert_or_assign(v, std::move(operand));
   }
 
  private:
-  /// From any operand or result that has them.
-  std::vector<Ex> extents_of_space() const {
-    const auto has_them = [&](ValueId v) {
-      const ir::Type& t = s_.environment.types[ir::index(v)];
-      return t.is_tensor() && t.has_rank() && t.extents() == schedule_.space;
-    };
-    for (const auto& [v, sink] : s_.sinks)
-      if (has_them(v)) return sink.extents;
-    for (const auto& [v, operand] : s_.operands)
-      if (has_them(v)) return operand.extents;
-    broken_invariant("no operand or result has the extents of the rows");
-  }
-
   void share_memory(ValueId v, ValueId result) {
-    const ops::BufferPart& part = s_.sinks.at(result).part;
-    invariant(part.buffer >= 0 && part.leading.empty(), "a value between stages has no memory");
-    s_.operands.insert_or_assign(v, whole_buffer(s_.builder, part.buffer));
-    s_.sinks.insert_or_assign(v, whole_sink(s_.builder, part.buffer));
+    const Sink& sink = s_.sinks.at(result);
+    invariant(sink.part.buffer >= 0 && sink.part.leading.empty(),
+              "a value between stages has no memory");
+    Operand stored = whole_buffer(s_.builder, sink.part.buffer);
+    stored.extents = sink.extents;
+    s_.operands.insert_or_assign(v, std::move(stored));
+    if (v == result) return;
+    Sink shared = whole_sink(s_.builder, sink.part.buffer);
+    shared.extents = sink.extents;
+    s_.sinks.insert_or_assign(v, std::move(shared));
   }
 
-  /// Emits the row's element of a node; later nodes read it in a register.
+  /// Emits the row's element of a node; later nodes read it in a register. Outside of the nest, a
+  /// result is read from its memory.
   void lower_by_row(NodeId n, const Indices& row) {
     std::vector<Ex> extents = rows_;
     Indices index = row;
@@ -58,6 +53,9 @@ class RowLowerer {
     index.resize(space_.size(), s_.builder.index(0));
     const ValueId v = s_.graph.node(n).outputs[0];
     const Ex element = lower_element(s_, {&n, 1}, extents, index).at(v);
+    const auto in_memory = s_.operands.find(v);
+    if (in_memory != s_.operands.end() && schedule_.leading > 0)
+      outside_.emplace(v, in_memory->second);
     s_.operands.insert_or_assign(
         v, one_element(s_.builder, element, static_cast<std::int64_t>(space_.size())));
   }
@@ -74,10 +72,13 @@ class RowLowerer {
   LoweringScope& s_;
   const RowSchedule& schedule_;
   const std::vector<Ex> space_, rows_;
+  std::map<ValueId, Operand> outside_;
 };
 
 }  // namespace
 
-void lower_rows(LoweringScope& s, const RowSchedule& schedule) { RowLowerer(s, schedule).run(); }
+void lower_rows(LoweringScope& s, const RowSchedule& schedule, std::span<const Ex> space) {
+  RowLowerer(s, schedule, space).run();
+}
 
 }  // namespace rondel::lowering

@@ -231,6 +231,11 @@ void RegionTree::visit(RegionId r, std::optional<Position> holder) {
 
 void RegionTree::visit_group(const Group& group, Position at) {
   check_cancellation();
+  if (group.by_rows) {
+    std::optional<RowSchedule> rows = schedule_rows(g_, k_.types, group.nodes);
+    invariant(rows.has_value(), "{} has no schedule by rows", ir::where(g_, group.nodes[0]));
+    rows_.emplace(group.nodes[0], *std::move(rows));
+  }
   for (const NodeId n : group.nodes) {
     const ir::Node& node = g_.node(n);
     for (std::size_t k = 0; k < node.inputs.size(); ++k)

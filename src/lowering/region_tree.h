@@ -7,6 +7,7 @@
 #include "lowering/group.h"
 #include "lowering/lower.h"
 #include "lowering/refusals.h"
+#include "lowering/row_schedule.h"
 #include "lowering/shape_class.h"
 
 #include <map>
@@ -56,6 +57,8 @@ class RegionTree {
   /// The regions of a node that may run: without a branch that the class rules out.
   std::vector<ir::RegionId> regions(ir::NodeId) const;
   const std::vector<Group>& groups(ir::RegionId r) const { return info(r).groups; }
+  /// The schedule of a group that runs by rows.
+  const RowSchedule& rows(const Group& g) const { return rows_.at(g.nodes[0]); }
   /// A node that the program calls a kernel for. The list is in program order.
   struct KernelNode {
     ir::NodeId node;
@@ -226,6 +229,7 @@ class RegionTree {
   std::vector<ir::ValueId> captures_, constants_;
   std::vector<KernelNode> kernels_;
   std::map<ir::RegionId, RegionInfo> regions_;
+  std::map<ir::NodeId, RowSchedule> rows_;  ///< by the group's first node
   std::map<ir::ValueId, Position> makers_;
   std::map<ir::ValueId, std::vector<Read>> reads_;
   std::set<ir::Symbol> class_names_, memory_names_;

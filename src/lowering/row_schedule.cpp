@@ -229,8 +229,12 @@ bool RowSchedule::may_write_over(const Graph& g, ValueId result, ValueId outside
   if (!written || stages[*written].by_row) return false;
   return std::ranges::all_of(g.value(outside).uses, [&](const ir::Use& use) {
     const auto reads = use.node == NodeId::none ? std::nullopt : stage_of(use.node);
-    return reads && *reads <= *written;
+    return !reads || *reads <= *written;
   });
+}
+
+bool RowSchedule::needs_memory(ValueId result) const {
+  return std::ranges::any_of(memory_of, [&](const auto& in) { return in.second == result; });
 }
 
 std::optional<RowSchedule> schedule_rows(const Graph& g, const ir::Types& types,

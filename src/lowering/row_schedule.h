@@ -32,10 +32,11 @@ struct RowSchedule {
   bool rows_shorter_than(std::int64_t) const;
 
   /// Whether `result` may be written over an outside value of the same type: each stage that reads
-  /// the value does so before that memory is written, or as it writes the same element.
+  /// the value does so before that memory is written, or as it writes the same element. Reads
+  /// outside of the schedule are not looked at.
   bool may_write_over(const ir::Graph&, ir::ValueId result, ir::ValueId outside) const;
-
- private:
+  /// Whether later stages read elements of the result, or of another value in its memory.
+  bool needs_memory(ir::ValueId result) const;
   /// The stage in which a node runs; nothing for other nodes.
   std::optional<std::size_t> stage_of(ir::NodeId) const;
 };

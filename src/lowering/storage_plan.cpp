@@ -121,6 +121,7 @@ bool StoragePlan::in_memory(ValueId v, Position made) const {
 bool StoragePlan::only_item(ValueId v, Position made) const {
   const Group& group = t_.groups(made.region)[made.index];
   if (!group.program || !t_.is_loop_body(made.region)) return false;
+  if (group.by_rows && t_.rows(group).needs_memory(v)) return false;
   const ir::Node& loop = t_.graph().node(t_.graph().region(made.region).parent);
   const std::size_t first_item = 1 + LoopParts(loop).states;
   return std::ranges::all_of(t_.reads(v), [&](const Read& read) {
@@ -211,6 +212,9 @@ bool StoragePlan::may_overwrite(ValueId old, Position writer, ValueId by) const 
       return !loop && !at_end;  // the plan of a branch checks its own reads, except of its results
     }
     if (control || read.node == NodeId::none) return false;
+    if (group.by_rows)
+      return t_.rows(group).may_write_over(t_.graph(), by, old) &&
+             t_.rows(group).space == t_.type(old).extents();
     const ir::Node& reader = t_.graph().node(read.node);
     return ops::may_write_over(*reader.op, read.number) &&
            t_.type(reader.outputs[0]).extents() == t_.type(old).extents();

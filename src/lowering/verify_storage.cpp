@@ -80,7 +80,7 @@ class StorageVerifier {
       if (!storage) continue;
       if (!results.insert(*storage).second)
         memory_.fault("'{}' and another result are both in storage {}", memory_.name(v), *storage);
-      for (const Operand& operand : operands) check_over(operand, v, *storage);
+      for (const Operand& operand : operands) check_over(group, operand, v, *storage);
       if (extends_in_place(op, operands, *storage))
         memory_.extend(v, g_.node(group.nodes[0]).inputs[*op.extends], *storage, at);
       else memory_.put(v, *storage, at);
@@ -132,7 +132,7 @@ class StorageVerifier {
 
   /// A result may be written over an operand only if the program reads no element of the operand
   /// after it has written the same element of the result.
-  void check_over(const Operand& operand, ValueId result, StorageId storage) {
+  void check_over(const Group& group, const Operand& operand, ValueId result, StorageId storage) {
     if (operand.source.storage != storage) return;
     const ir::Node& node = g_.node(operand.node);
     // What follows the operand is written, and nothing of the operand.
@@ -142,13 +142,26 @@ class StorageVerifier {
     const ValueId v = node.inputs[operand.number];
     const ir::Type &from = tree_.type(v), &to = tree_.type(result);
     bool in_order = false;
-    if (ops::meaning_as<ops::ElementWise>(*node.op) != nullptr)
+    if (group.by_rows) in_order = is_read_first(tree_.rows(group), operand, result);
+    else if (ops::meaning_as<ops::ElementWise>(*node.op) != nullptr)
       in_order = from.extents() == to.extents() &&
                  tree_.type(node.outputs[0]).extents() == to.extents();
     else in_order = std::ranges::count(node.op->in_place, operand.number) > 0 && from == to;
     if (!operand.source.whole || !in_order || node.outputs.size() != 1)
       memory_.fault("'{}' is written over '{}' in storage {}, before {} has read it",
                     memory_.name(result), memory_.name(v), storage, ir::where(g_, operand.node));
+  }
+
+  /// Whether a row's elements of the operand are read before a value is written in their place, or
+  /// each by the stage that writes it.
+  bool is_read_first(const RowSchedule& rows, const Operand& operand, ValueId result) const {
+    const auto in_row = [&](ValueId v) { return tree_.type(v).extents() == rows.space; };
+    if (!in_row(g_.node(operand.node).inputs[operand.number]) || !in_row(result)) return false;
+    const std::optional<std::size_t> reads = rows.stage_of(operand.node);
+    for (const auto& [v, memory] : rows.memory_of)
+      if (memory == result && rows.stage_of(g_.value(v).producer) < reads) return false;
+    const std::optional<std::size_t> writes = rows.stage_of(g_.value(result).producer);
+    return reads && writes && *reads <= *writes;
   }
 
   // Loops.

@@ -26,6 +26,7 @@
 #include "passes/remove_dead_states.h"
 #include "passes/simplify_scans.h"
 #include "passes/simplify_states.h"
+#include "passes/top_one.h"
 #include "passes/unswitch_loops.h"
 
 #include <array>
@@ -111,6 +112,8 @@ const Pass batch_after_loop_pass{
 const Pass outer_products_pass{"outer_products",
                                "products of columns and rows are computed element by element",
                                [](ir::Graph& g, const PassOptions&) { return outer_products(g); }};
+const Pass top_one_pass{"top_one", "the greatest element alone is found by a reduction",
+                        [](ir::Graph& g, const PassOptions&) { return top_one(g); }};
 const Pass pair_optionals_pass{
     "pair_optionals", "optionals that loops or ifs carry are a bool and a value",
     [](ir::Graph& g, const PassOptions& o) { return pair_optionals(g, o.remarks); }};
@@ -121,13 +124,25 @@ const Pass pack_lists_pass{
 const Pass canonical[] = {expand_composites_pass, key_random_ops_pass,  forward_identities_pass,
                           fold_constants_pass,    simplify_states_pass, compare_integers_pass,
                           count_trips_pass,       simplify_scans_pass,  remove_dead_pass};
-const Pass optimizations[] = {
-    remove_gradient_stops_pass, narrow_elements_pass,      narrow_branches_pass,
-    lists_to_tensors_pass,      grow_lists_pass,           unswitch_loops_pass,
-    remove_dead_states_pass,    predictive_commoning_pass, fuse_multiply_add_pass,
-    orient_products_pass,       hoist_invariants_pass,     common_subexpressions_pass,
-    batch_before_loop_pass,     batch_after_loop_pass,     outer_products_pass,
-    move_into_branches_pass,    expand_composites_pass,    remove_dead_pass};
+const Pass optimizations[] = {remove_gradient_stops_pass,
+                              narrow_elements_pass,
+                              narrow_branches_pass,
+                              lists_to_tensors_pass,
+                              grow_lists_pass,
+                              unswitch_loops_pass,
+                              remove_dead_states_pass,
+                              predictive_commoning_pass,
+                              fuse_multiply_add_pass,
+                              orient_products_pass,
+                              hoist_invariants_pass,
+                              common_subexpressions_pass,
+                              batch_before_loop_pass,
+                              batch_after_loop_pass,
+                              outer_products_pass,
+                              top_one_pass,
+                              move_into_branches_pass,
+                              expand_composites_pass,
+                              remove_dead_pass};
 const Pass for_storage[] = {pair_optionals_pass,  pack_lists_pass,         narrow_elements_pass,
                             narrow_branches_pass, remove_dead_states_pass, hoist_invariants_pass,
                             remove_dead_pass};

@@ -4,6 +4,7 @@
 #include "scalar/loop_binding.h"
 
 #include <atomic>
+#include <bit>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -92,6 +93,7 @@ struct RegionCode {
   /// perhaps followed by more. Only the types of states, temporaries, items and results are used.
   std::shared_ptr<const RegionTypes> types;
   std::vector<std::size_t> value_inputs;  ///< inputs whose values are a part of the class
+  bool own = false;                       ///< of some very shapes (`NativeSource::own_code`)
   std::shared_ptr<LastRun> last_run = std::make_shared<LastRun>();
 };
 
@@ -286,13 +288,17 @@ class NativeIf {
 
 /// A step's cache of native regions, by the shapes of its inputs. `Native`: NativeLoop or NativeIf.
 template <class Native> struct NativeCache {
-  MruCache<std::unique_ptr<Native>> by_shapes;  ///< null: these shapes run step by step
-  std::vector<const Tensor*> inputs;            ///< scratch, used while an entry is prepared
-  OutputTypes types;                            ///< likewise
+  struct Region {
+    std::unique_ptr<Native> native;  ///< null: these shapes run step by step
+    std::uint32_t runs = 0;          ///< of these shapes, beside the first one
+  };
+  MruCache<Region> by_shapes;
+  std::vector<const Tensor*> inputs;  ///< scratch, used while an entry is prepared
+  OutputTypes types;                  ///< likewise
 
   void release() {
-    by_shapes.each([](const auto& native) {
-      if (native) native->release();
+    by_shapes.each([](const Region& region) {
+      if (region.native) region.native->release();
     });
   }
 };
@@ -309,16 +315,25 @@ struct NativeSource {
   /// empty function: the step never runs natively.
   std::function<std::optional<Answer>(std::span<const Value> outer)> code;
   std::vector<std::size_t> value_inputs;
+  /// Returns code for these very shapes, which is better than that of their class, as soon as there
+  /// is some. Called now and then for shapes that come again and again. Empty: there never is any.
+  std::function<std::optional<Answer>(std::span<const Value> outer)> own_code = {};
+  std::uint32_t first_own_code = 0;  ///< called first after so many runs: a power of two
 
   /// The native region for the values in these slots, or null.
   template <class Native, class Slots>
   Native* find(NativeCache<Native>& cache, std::span<const Slot> outer, const Slots& slots,
                Frame& frame) const {
     if (!code) return nullptr;
-    const auto* found = cache.by_shapes.find(frame, outer);
+    auto* found = cache.by_shapes.find(frame, outer);
     const int threads = frame.run().threads;
-    if (found != nullptr && (*found == nullptr || (*found)->threads() == threads))
-      return found->get();
+    if (found != nullptr && (!found->native || found->native->threads() == threads)) {
+      if (!own_code || !found->native || found->native->code()->own ||
+          !is_asked_after(++found->runs))
+        return found->native.get();
+      Native* better = with_own_code(cache, outer, slots, frame);
+      return better != nullptr ? better : found->native.get();
+    }
     const kernels::ThreadScope scope(threads);
     if (const auto of_class = class_of(cache, outer, frame))
       return prepare(cache, of_class, cache.types, outer, slots, frame);
@@ -329,6 +344,20 @@ struct NativeSource {
   }
 
  private:
+  bool is_asked_after(std::uint32_t runs) const {
+    return runs >= first_own_code && std::has_single_bit(runs);
+  }
+
+  template <class Native, class Slots>
+  Native* with_own_code(NativeCache<Native>& cache, std::span<const Slot> outer, const Slots& slots,
+                        Frame& frame) const {
+    const kernels::ThreadScope scope(frame.run().threads);
+    static const std::string what = "native code of these shapes";
+    const TraceScope traced(frame.run().trace, ProfileEvent::Kind::prepare, what);
+    const std::optional<Answer> made = own_code(values_of(frame, outer));
+    return made ? prepare(cache, made->code, made->types, outer, slots, frame) : nullptr;
+  }
+
   /// Cached code whose shape class contains these inputs, or null. Writes the types of the bound
   /// buffers to `cache.types`.
   template <class Native>
@@ -336,9 +365,9 @@ struct NativeSource {
                                                     std::span<const Slot> outer, Frame& frame) {
     read_tensors(frame, outer, cache.inputs);
     std::shared_ptr<const RegionCode> found, refused;
-    cache.by_shapes.each([&](const auto& native) {
-      if (found || !native || native->code() == refused) return;
-      refused = native->code();
+    cache.by_shapes.each([&](const auto& region) {
+      if (found || !region.native || region.native->code() == refused) return;
+      refused = region.native->code();
       if (refused->types->evaluate(cache.inputs, cache.types)) found = refused;
     });
     return found;
@@ -349,12 +378,16 @@ struct NativeSource {
   Native* prepare(NativeCache<Native>& cache, const std::shared_ptr<const RegionCode>& of_class,
                   const OutputTypes& types, std::span<const Slot> outer, const Slots& slots,
                   Frame& frame) const {
-    const auto serves = [&](const std::unique_ptr<Native>& native) {
-      return native && native->code() == of_class && native->threads() == frame.run().threads;
+    using Region = typename NativeCache<Native>::Region;
+    const auto serves = [&](const Region& region) {
+      return region.native && region.native->code() == of_class &&
+             region.native->threads() == frame.run().threads;
     };
-    auto& [keys, native] = cache.by_shapes.reuse(serves);
+    auto& [keys, region] = cache.by_shapes.reuse(serves);
+    auto& native = region.native;
+    region.runs = 0;
     if (!of_class) native.reset();
-    else if (!serves(native)) native = std::make_unique<Native>(of_class, slots, frame.run());
+    else if (!serves(region)) native = std::make_unique<Native>(of_class, slots, frame.run());
     if (native) native->set_types(types, frame);
     keys.set(frame, outer, of_class ? of_class->value_inputs : value_inputs, Strides::contiguity);
     return native.get();

@@ -129,6 +129,21 @@ TEST(Group, ReductionsOfRowsShareANestWithWhatMakesAndReadsTheRows) {
             "[d](x w)->(d) ![z](d)->(z) [m](d)->(m)");
 }
 
+TEST(Group, RowsShareANestInLoops) {
+  EXPECT_EQ(groups(R"g(graph "g" (%x0: f32[M, 64], %n: i64[]) {
+    %y, _ = loop trips=%n states=(%x0) { body(%i, %go, %x) {
+      %last = constant value=i64[1] {1}
+      %most = reduce_max(%x, %last)
+      %below = sub(%x, %most)
+      %e = exp(%below)
+      %all = reduce_sum(%e, %last)
+      %next = div(%e, %all)
+      yield go=%go states=(%next) } }
+    yield %y })g",
+                   Sharing::parts, true),
+            "[most below e all next](x)->(next)");
+}
+
 TEST(Group, ShortRowsAreLeftApart) {
   const auto rows = [](std::string_view n) {
     return groups(
@@ -234,7 +249,7 @@ TEST(Group, AStateThatIsWrittenBeforeIsNotReadLater) {
         Sharing::parts, true);
   };
   EXPECT_EQ(body("%v = abs(%x)\n%s = reduce_sum(%v)\n%next = neg(%x)\n"),
-            "[s v](x)->(s) [next](x)->(next)");
+            "[v s](x)->(s) [next](x)->(next)");
   EXPECT_EQ(body("%next = neg(%x)\n%v = abs(%x)\n%s = reduce_sum(%v)\n"),
             "[next](x)->(next) [v](x)->(v) [s](v)->(s)");
 }

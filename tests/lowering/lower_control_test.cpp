@@ -93,6 +93,26 @@ TEST(LowerControl, TripsOfElementWiseStatesRunElementByElement) {
   EXPECT_FALSE(first("%m = reduce_max(%x) %next = sub(%x, %m)")) << "reads other elements";
 }
 
+TEST(LowerControl, RowsAreWrittenInPlaceUnlessALaterStageReadsTheState) {
+  const auto temporaries_of = [](const std::string& end) {
+    const LoweredRegion l = lowered(R"(graph "g" (%x0: f32[M, N], %n: i64[]) {
+      %x, _ = loop trips=%n states=(%x0) { body(%i, %go, %x) {
+        %row = constant value=i64[1] {1}
+        %m = reduce_max(%x, %row)
+        %d = sub(%x, %m)
+        %e = exp(%d)
+        %s = reduce_sum(%e, %row)
+        )" + end + R"(
+        yield go=%go states=(%next)
+      } }
+      yield %x })");
+    EXPECT_TRUE(l.program) << why_not(l);
+    return temporaries(l);
+  };
+  EXPECT_THAT(temporaries_of("%next = div(%e, %s)"), ElementsAre());
+  EXPECT_THAT(temporaries_of("%q = div(%e, %s) %next = mul(%q, %x)"), ElementsAre("f32[$s0, $s1]"));
+}
+
 TEST(LowerControl, ANextStateOfOtherElementsIsMadeBeside) {
   const LoweredRegion l = lowered(loop_of("%next = mat_mul(%w, %x)"));
   ASSERT_TRUE(l.program) << why_not(l);

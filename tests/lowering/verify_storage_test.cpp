@@ -324,12 +324,23 @@ TEST(VerifyStorage, AnOperandIsWrittenOverOnlyInTheOrderOfItsReads) {
       {"f32[N]", "%next = scatter_elements(%x, %all, %x) axis=0", false},
       // Both nodes are one group; one reads the state at other places.
       {"f32[N]", "%a = gather(%x, %all) %next = add(%a, %x)", false},
+      // By rows: the exponentials are in the memory of the result, which no later stage may read
+      // the state from.
+      {"f32[N, N]",
+       "%m = reduce_max(%x, %row) %d = sub(%x, %m) %e = exp(%d) %s = reduce_sum(%e, %row) "
+       "%next = div(%e, %s)",
+       true},
+      {"f32[N, N]",
+       "%m = reduce_max(%x, %row) %d = sub(%x, %m) %e = exp(%d) %s = reduce_sum(%e, %row) "
+       "%q = div(%e, %s) %next = mul(%q, %x)",
+       false},
   };
   for (const InPlace& c : cases) {
     const Planned p(std::string(R"(graph "g" (%x0: )") + c.type +
                     R"(, %v: f32[N], %w: f32[N, N], %all: i64[N], %n: i64[]) {
       %xn, _ = loop trips=%n states=(%x0) { body(%i, %go, %x) {
         %last = constant value=i64[] {-1}
+        %row = constant value=i64[1] {1}
         )" + c.body +
                     R"(
         yield go=%go states=(%next)

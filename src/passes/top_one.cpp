@@ -1,0 +1,50 @@
+#include "passes/top_one.h"
+
+#include "ir/builder.h"
+#include "passes/lists.h"
+#include "passes/replace_value.h"
+
+namespace rondel::passes {
+namespace {
+
+using ir::Graph;
+using ir::Node;
+using ir::NodeId;
+using ir::ValueId;
+
+bool finds_the_greatest(const Graph& g, NodeId n) {
+  if (!is_op(g, n, "top_k")) return false;
+  const Node& node = g.node(n);
+  const Tensor* k = g.constant(node.inputs[1]);
+  return node.attributes.flag("largest", true) && k != nullptr && k->size() == 1 &&
+         ir::integers_of(*k).front() == 1 && g.value(node.inputs[0]).type.is_tensor();
+}
+
+void find_the_greatest(Graph& g, NodeId n) {
+  const ValueId x = g.node(n).inputs[0];
+  const std::int64_t axis = g.node(n).attributes.i("axis", -1);
+  ir::Builder b(g, g.node(n).region);
+  b.insert_before(n);
+  b.source(g.node(n).source);
+  const ValueId index = b("arg_max", {x}, {{"axis", axis}});
+  const std::vector<ValueId> outputs = g.node(n).outputs;
+  if (outputs[0] != ValueId::none)
+    replace_value(g, outputs[0], b("gather_elements", {x, index}, {{"axis", axis}}));
+  if (outputs.size() > 1 && outputs[1] != ValueId::none) replace_value(g, outputs[1], index);
+  g.erase_node(n);
+}
+
+}  // namespace
+
+bool top_one(Graph& g) {
+  bool changed = false;
+  for (const ir::RegionId r : g.regions_below(ir::RegionId::root))
+    for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) {
+      if (!finds_the_greatest(g, n)) continue;
+      find_the_greatest(g, n);
+      changed = true;
+    }
+  return changed;
+}
+
+}  // namespace rondel::passes

@@ -266,7 +266,8 @@ Sink RegionLowering::sink_for(ValueId v, const LoopContext* around, Ex t, bool i
     const std::int32_t to = buffer(*storage);
     check_room(sink.extents, *storage);
     sink.part = {to, {}, tree_.extents_known(v)};
-    sink.stores.push_back([this, to](const Indices& i, Ex x) { b_.store(to, i, x); });
+    if (!is_there(v, *storage))
+      sink.stores.push_back([this, to](const Indices& i, Ex x) { b_.store(to, i, x); });
     define(v, in_buffer(v, to));
   } else {
     define(v, without_elements(v));
@@ -280,6 +281,13 @@ Sink RegionLowering::sink_for(ValueId v, const LoopContext* around, Ex t, bool i
         [this, around, k, t](const Indices& i, Ex x) { store_item(*around, k, i, t, x); });
   }
   return sink;
+}
+
+/// Whether the storage holds the elements already, since it holds what v is the beginning of.
+bool RegionLowering::is_there(ValueId v, StorageId storage) const {
+  const Position made = *tree_.maker(v);
+  const ValueId whole = tree_.beginning_in(tree_.groups(made.region)[made.index]);
+  return whole != ValueId::none && plan_.storage_of(whole) == storage;
 }
 
 void RegionLowering::branch(NodeId n) {

@@ -82,6 +82,7 @@ class RegionLowering {
   void define_found(ir::NodeId, std::int32_t extents);
   void loop(ir::NodeId);
   Sink sink_for(ir::ValueId, const LoopContext* around, scalar::Ex t, bool in_registers);
+  bool is_there(ir::ValueId, StorageId) const;
   void define_params(const LoopContext&, scalar::Ex t, std::span<const scalar::Ex> carried);
   void define_scan_element(const LoopContext&, std::size_t s, scalar::Ex t);
   void define_constant(ir::ValueId);

@@ -7,6 +7,7 @@
 #include "lowering/empty_stacks.h"
 #include "lowering/extent_expression.h"
 #include "lowering/extract.h"
+#include "ops/layout/reading_view.h"
 
 #include <algorithm>
 
@@ -180,6 +181,14 @@ bool RegionTree::row_major(ValueId v) const {
   if (axis_from_front(parts.axis_in[scan], type(v).rank() + 1) != 0) return true;  // a copy
   const std::size_t input = parts.scans_at() + scan;
   return body.parent == top_ ? class_.contiguous[input] : row_major(loop.inputs[input]);
+}
+
+ValueId RegionTree::beginning_in(const Group& group) const {
+  const ir::Node& node = g_.node(group.nodes[0]);
+  const auto* view = ops::meaning_as<ops::ReadingView>(*node.op);
+  const bool is_beginning = group.nodes.size() == 1 && view != nullptr &&
+                            view->is_beginning != nullptr && view->is_beginning(g_, node);
+  return is_beginning ? node.inputs[0] : ValueId::none;
 }
 
 bool RegionTree::is_invariant(const LoopParts& parts, std::size_t s) const {

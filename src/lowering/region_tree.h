@@ -124,6 +124,9 @@ class RegionTree {
   /// An upper bound of the trip count that is a number or an expression over symbols of the class;
   /// unknown if there is none.
   ir::Extent most_trips(ir::NodeId loop) const;
+  /// The value of which the group's result is the beginning along each axis: its elements may stay
+  /// where they are. None if the group gives anything else.
+  ir::ValueId beginning_in(const Group&) const;
   /// Whether no trip changes state `s` of the loop.
   bool is_invariant(const ir::LoopParts&, std::size_t s) const;
   /// Whether the trip count is known before the first trip.

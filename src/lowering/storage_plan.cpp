@@ -137,9 +137,9 @@ bool StoragePlan::assign(ValueId v, Position made, const Preferences& preference
                         may_overwrite(preferred->second.old, made, v);
   storage_of_[v] = followed ? preferred->second.target : add(v, {t_.begins(made), t_.ends(made)});
   extend_lifetime(storage_of_[v], v, made);
-  const ir::Node& node = t_.graph().node(t_.groups(made.region)[made.index].nodes[0]);
-  if (node.op->extends && storage_of(node.inputs[*node.op->extends]) == storage_of_[v])
-    beginning_[v] = node.inputs[*node.op->extends];
+  if (const ValueId left = left_by(made);
+      left != ValueId::none && storage_of(left) == storage_of_[v])
+    in_place_of_[v] = left;
   return followed;
 }
 
@@ -180,8 +180,8 @@ std::int32_t StoragePlan::last_read(ValueId v, RegionId defined) const {
 /// first element of `by` is written, except an op that reads each element before it writes it.
 bool StoragePlan::may_overwrite(ValueId old, Position writer, ValueId by) const {
   if (old == ValueId::none) return true;
-  if (const auto at = beginning_.find(old);
-      at != beginning_.end() && !may_overwrite(at->second, writer, by))
+  if (const auto at = in_place_of_.find(old);
+      at != in_place_of_.end() && !may_overwrite(at->second, writer, by))
     return false;
   const RegionId defined = t_.graph().value(old).region;
   const auto path_of = [&](Position p) {  // from `defined` inwards
@@ -194,7 +194,7 @@ bool StoragePlan::may_overwrite(ValueId old, Position writer, ValueId by) const 
   const bool repeated = std::any_of(writes.begin() + 1, writes.end(),
                                     [&](const Position& p) { return t_.is_loop_body(p.region); });
   if (repeated) return false;
-  if (extends(writer, old)) return true;
+  if (left_by(writer) == old) return true;
   const Group& group = t_.groups(writer.region)[writer.index];
   const bool control = !t_.graph().node(group.nodes[0]).regions.empty();
   return std::ranges::all_of(t_.reads(old), [&](const Read& read) {
@@ -221,10 +221,12 @@ bool StoragePlan::may_overwrite(ValueId old, Position writer, ValueId by) const 
   });
 }
 
-/// Whether the writer extends `old`, and leaves it as it is.
-bool StoragePlan::extends(Position writer, ValueId old) const {
-  const ir::Node& node = t_.graph().node(t_.groups(writer.region)[writer.index].nodes[0]);
-  return node.op->extends && node.inputs[*node.op->extends] == old;
+/// The value that the writer leaves as it is where its result is in the same storage: it extends
+/// the value, or gives its beginning.
+ValueId StoragePlan::left_by(Position writer) const {
+  const Group& group = t_.groups(writer.region)[writer.index];
+  const ir::Node& node = t_.graph().node(group.nodes[0]);
+  return node.op->extends ? node.inputs[*node.op->extends] : t_.beginning_in(group);
 }
 
 /// Whether the reader forwards `old` as `by` itself: a branch's result that becomes the output of

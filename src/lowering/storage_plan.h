@@ -63,7 +63,7 @@ class StoragePlan : public StorageMap {
   std::optional<std::size_t> scan_of(ir::ValueId) const;
   bool only_item(ir::ValueId, Position made) const;
   bool may_overwrite(ir::ValueId old, Position writer, ir::ValueId by) const;
-  bool extends(Position writer, ir::ValueId old) const;
+  ir::ValueId left_by(Position writer) const;
   bool handed_on_unchanged(ir::ValueId old, const Read&, ir::ValueId by) const;
   /// New storage with room for a value.
   StorageId add(ir::ValueId, scalar::Buffer::Lifetime, bool given = false);
@@ -74,7 +74,8 @@ class StoragePlan : public StorageMap {
   const RegionTree& t_;
   std::vector<Storage> storages_;
   std::map<ir::ValueId, StorageId> storage_of_, copies_;
-  std::map<ir::ValueId, ir::ValueId> beginning_;  ///< by value: what it extends in its storage
+  /// By value: another one in the same place, which it extends, or of which it is the beginning.
+  std::map<ir::ValueId, ir::ValueId> in_place_of_;
   std::map<std::pair<ir::NodeId, std::size_t>, StorageId> states_;
 };
 

@@ -80,6 +80,11 @@ class StorageVerifier {
       if (!storage) continue;
       if (!results.insert(*storage).second)
         memory_.fault("'{}' and another result are both in storage {}", memory_.name(v), *storage);
+      if (is_beginning_in_place(group, operands, *storage)) {
+        memory_.check_room(v, *storage);
+        memory_.contents().name(*storage, v);
+        continue;
+      }
       for (const Operand& operand : operands) check_over(group, operand, v, *storage);
       if (extends_in_place(op, operands, *storage))
         memory_.extend(v, g_.node(group.nodes[0]).inputs[*op.extends], *storage, at);
@@ -124,6 +129,16 @@ class StorageVerifier {
              return operand.number == *op.extends && operand.source.storage == storage &&
                     operand.source.whole;
            });
+  }
+
+  /// Whether the result is the beginning of what is in its storage: nothing is written.
+  bool is_beginning_in_place(const Group& group, const std::vector<Operand>& operands,
+                             StorageId storage) const {
+    const ValueId whole = tree_.beginning_in(group);
+    return std::ranges::any_of(operands, [&](const Operand& operand) {
+      return operand.number == 0 && operand.source.held == whole && operand.source.whole &&
+             operand.source.storage == storage;
+    });
   }
 
   bool is_made_by(const Group& group, ValueId v) const {

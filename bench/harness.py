@@ -18,6 +18,7 @@ from statistics import median
 from typing import Any, Callable, Optional
 
 import numpy as np
+from spellings import spell
 
 BENCH = Path(__file__).resolve().parent
 ONE_THREAD_XLA = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
@@ -49,7 +50,7 @@ class Workload:
 
     name: str
     doc: str  #: one line: what runs, with sizes
-    model: bytes  #: a serialized ModelProto
+    model: Any  #: a serialized ModelProto; in a spelling, it may be a Network of rondel.network
     feeds: dict  #: name to array
     trips: int  #: number of trips of one call
     first: Optional[dict] = (
@@ -65,6 +66,7 @@ class Workload:
     )
 
     by_hand: Optional[Callable] = None  #: the computation in C++: by_hand() -> (function, its outputs)
+    unspelled: tuple = ()  #: spellings (see spellings.py) that this workload has not
 
     def run(self, session, **instead):
         feeds = self.feeds | instead
@@ -83,6 +85,10 @@ class Measurement:
 
 def session(engine, model):
     """A session on one thread; `engine` is the name of a module with onnxruntime's interface."""
+    if hasattr(model, "build_session"):
+        options = __import__(engine).SessionOptions()
+        options.intra_op_num_threads = 1
+        return model.build_session(options)
     return measuring.make_session(engine, model, 1, {})
 
 
@@ -117,20 +123,22 @@ def prepare(engine, workload):
 
 
 def measure(workload, engines, rounds, report=lambda done: None):
-    """A Measurement for each engine; the engines take turns, each round in another order."""
+    """A Measurement for each engine, and for each (engine, spelling); they take turns, each round in another order."""
     prepared = {engine: prepare(engine, workload) for engine in engines}
-    calls = {engine: call for engine, (call, _, _) in prepared.items()}
+    for name, spelled in spell(workload).items():
+        prepared["rondel", name] = prepare("rondel", spelled)
+    calls = {who: call for who, (call, _, _) in prepared.items()}
     for call in calls.values():
         warm_up(call)
     seconds = measure_in_turns(calls, rounds, report)
     return {
-        engine: Measurement(
-            trip_ns=median(seconds[engine]) / workload.trips * 1e9,
+        who: Measurement(
+            trip_ns=median(seconds[who]) / workload.trips * 1e9,
             load_ms=ready * 1e3,
             peak_mib=None,
             outputs=outputs,
         )
-        for engine, (_, ready, outputs) in prepared.items()
+        for who, (_, ready, outputs) in prepared.items()
     }
 
 

@@ -8,10 +8,10 @@ from harness import Workload
 TRIPS = 1000
 MODEL = """
 <ir_version: 10, opset_import: ["" : 21]>
-conv_loop (int64 trips, float[1,16,16,16] x, float[16,16,3,3] k) => (float[1,16,16,16] y) <bool yes = {1}> {
+conv_loop (int64 trips, float[1,16,16,16] x, float[16,16,3,3] k, float[16] bias) => (float[1,16,16,16] y) <bool yes = {1}> {
   y = Loop (trips, yes, x) <body = step (int64 i, bool go, float[1,16,16,16] s) => (bool on, float[1,16,16,16] t) {
     on = Identity (go)
-    u = Conv <pads = [1, 1, 1, 1]> (s, k)
+    u = Conv <pads = [1, 1, 1, 1]> (s, k, bias)
     t = Tanh (u)
   }>
 }
@@ -27,6 +27,7 @@ def workload():
         feeds={
             "trips": np.array(TRIPS),
             "x": random.standard_normal((1, 16, 16, 16)).astype(np.float32),
+            "bias": random.standard_normal(16).astype(np.float32),  # else all dies away
             "k": (random.standard_normal((16, 16, 3, 3)) / 24).astype(np.float32),
         },
         trips=TRIPS,

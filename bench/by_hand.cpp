@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -20,6 +21,88 @@ inline float exp_of_negative(float x) {
   for (const float c : {1 / 720.0F, 1 / 120.0F, 1 / 24.0F, 1 / 6.0F, 0.5F, 1.0F, 1.0F})
     p = p * r + c;
   return p * std::bit_cast<float>((static_cast<std::int32_t>(n) + 127) << 23);
+}
+
+inline float sigmoid(float x) {
+  const float e = exp_of_negative(-std::abs(x));
+  return (x < 0 ? e : 1.0F) / (1 + e);
+}
+
+inline float tanh_of(float x) {
+  const float e = exp_of_negative(-2 * std::abs(x));
+  return std::copysign((1 - e) / (1 + e), x);
+}
+
+// cos(x) for small |x|: minus or plus the Taylor polynomial of cos on [-pi/2, pi/2].
+inline float cos_of(float x) {
+  const float n = std::floor(x * 0.318309886F + 0.5F);
+  const float r = (x - n * 3.140625F) - n * 9.67653589793e-4F;
+  float p = -1 / 3628800.0F;
+  for (const float c : {1 / 40320.0F, -1 / 720.0F, 1 / 24.0F, -0.5F, 1.0F}) p = p * (r * r) + c;
+  return (static_cast<std::int32_t>(n) & 1) != 0 ? -p : p;
+}
+
+typedef float Lanes __attribute__((vector_size(32), aligned(4), may_alias));
+constexpr std::int64_t lanes = 8;
+
+// `rows` rows of c = base + a b, for `width` vectors of columns that stay in registers.
+template <int rows, int width>
+void product_tile(std::int64_t k, std::int64_t n, const float* a, const float* b, const float* base,
+                  std::int64_t base_stride, float* c) {
+  Lanes sum[rows][width];
+  for (int r = 0; r < rows; ++r)
+    for (int v = 0; v < width; ++v)
+      sum[r][v] = base == nullptr
+                      ? Lanes{}
+                      : *reinterpret_cast<const Lanes*>(base + r * base_stride + v * lanes);
+  for (std::int64_t i = 0; i < k; ++i)
+    for (int v = 0; v < width; ++v) {
+      const Lanes column = *reinterpret_cast<const Lanes*>(b + i * n + v * lanes);
+      for (int r = 0; r < rows; ++r) sum[r][v] += a[r * k + i] * column;
+    }
+  for (int r = 0; r < rows; ++r)
+    for (int v = 0; v < width; ++v)
+      *reinterpret_cast<Lanes*>(c + r * n + v * lanes) = sum[r][v];
+}
+
+// c[m, n] = base + a[m, k] b[k, n]. base: a row for each row of c, `base_stride` apart (0: one row
+// for all), or null. n is a multiple of 64.
+void product(std::int64_t m, std::int64_t k, std::int64_t n, const float* a, const float* b,
+             const float* base, std::int64_t base_stride, float* c) {
+  std::int64_t i = 0;
+  for (; i + 4 <= m; i += 4)
+    for (std::int64_t j = 0; j < n; j += 2 * lanes)
+      product_tile<4, 2>(k, n, a + i * k, b + j,
+                         base == nullptr ? nullptr : base + i * base_stride + j, base_stride,
+                         c + i * n + j);
+  for (; i < m; ++i)
+    for (std::int64_t j = 0; j < n; j += 8 * lanes)
+      product_tile<1, 8>(k, n, a + i * k, b + j,
+                         base == nullptr ? nullptr : base + i * base_stride + j, base_stride,
+                         c + i * n + j);
+}
+
+float dot(std::int64_t n, const float* a, const float* b) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// out[64] = softmax(query . key) values, over n rows of 64 of the keys and the values.
+void attention(std::int64_t n, std::int64_t width, const float* q, const float* k, const float* v,
+               float scale, float* w, float* out) {
+  float most = -INFINITY, total = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    w[i] = dot(width, q, k + i * width) * scale;
+    most = std::max(most, w[i]);
+  }
+#pragma omp simd reduction(+ : total)
+  for (std::int64_t i = 0; i < n; ++i) total += w[i] = exp_of_negative(w[i] - most);
+  std::fill(out, out + width, 0.0F);
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < width; ++j) out[j] += w[i] * v[i * width + j];
+  for (std::int64_t j = 0; j < width; ++j) out[j] /= total;
 }
 
 }  // namespace
@@ -82,13 +165,37 @@ void power_iteration(std::int64_t trips, std::int64_t n, const float* a, const f
   }
 }
 
+// A state f32[1, 8, t, 64] that grows by a row of each head in each trip. It has room for all trips.
+void growing_append(std::int64_t trips, const float* query, float* grown) {
+  constexpr std::int64_t heads = 8, width = 64;
+  for (std::int64_t t = 0; t < trips; ++t)
+    for (std::int64_t h = 0; h < heads; ++h)
+      for (std::int64_t j = 0; j < width; ++j)
+        grown[(h * trips + t) * width + j] = query[h * width + j] * static_cast<float>(t);
+}
+
+// The same, and the sum of all elements in each trip.
+void growing_read(std::int64_t trips, const float* query, float* grown, float* sums) {
+  constexpr std::int64_t heads = 8, width = 64;
+  for (std::int64_t t = 0; t < trips; ++t) {
+    float sum = 0;
+    for (std::int64_t h = 0; h < heads; ++h) {
+      float* rows = grown + h * trips * width;
+      for (std::int64_t j = 0; j < width; ++j)
+        rows[t * width + j] = query[h * width + j] * static_cast<float>(t);
+#pragma omp simd reduction(+ : sum)
+      for (std::int64_t i = 0; i < (t + 1) * width; ++i) sum += rows[i];
+    }
+    sums[t] = sum;
+  }
+}
+
 // The attention of one query over caches that grow by a row of each head in each trip: eight heads
 // of width 64. The caches have room for all trips.
 void growing_cache(std::int64_t trips, const float* query, float* keys, float* values,
                    float* read) {
   constexpr std::int64_t heads = 8, width = 64;
   std::vector<float> weights(static_cast<std::size_t>(trips));
-  float* w = weights.data();
   for (std::int64_t t = 0; t < trips; ++t)
     for (std::int64_t h = 0; h < heads; ++h) {
       const float* q = query + h * width;
@@ -97,23 +204,193 @@ void growing_cache(std::int64_t trips, const float* query, float* keys, float* v
         k[t * width + j] = q[j] * static_cast<float>(t);
         v[t * width + j] = q[j];
       }
-      float most = -INFINITY, total = 0;
-      for (std::int64_t i = 0; i <= t; ++i) {
-        float sum = 0;
-#pragma omp simd reduction(+ : sum)
-        for (std::int64_t j = 0; j < width; ++j) sum += q[j] * k[i * width + j];
-        w[i] = sum;
-        most = std::max(most, sum);
-      }
-#pragma omp simd reduction(+ : total)
-      for (std::int64_t i = 0; i <= t; ++i) total += w[i] = exp_of_negative(w[i] - most);
-      std::array<float, width> out{};
-      for (std::int64_t i = 0; i <= t; ++i)
-        for (std::int64_t j = 0; j < width; ++j)
-          out[static_cast<std::size_t>(j)] += w[i] * v[i * width + j];
-      for (std::int64_t j = 0; j < width; ++j)
-        read[(t * heads + h) * width + j] = out[static_cast<std::size_t>(j)] / total;
+      attention(t + 1, width, q, k, v, 1, weights.data(), read + (t * heads + h) * width);
     }
+}
+
+// Eight element-wise ops on an f32 state.
+void elementwise_loop(std::int64_t trips, std::int64_t n, const float* x, const float* a,
+                      const float* b, const float* low, const float* high, float* last) {
+  std::copy(x, x + n, last);
+  for (std::int64_t t = 0; t < trips; ++t)
+#pragma omp simd
+    for (std::int64_t i = 0; i < n; ++i) {
+      const float size = std::abs(last[i] * a[i] + b[i] - low[i]);
+      last[i] = -std::min(std::max(size, low[i]), high[i]) * a[i];
+    }
+}
+
+// z*z + c, with a count of the trips inside of the circle of radius 2.
+void mandelbrot(std::int64_t trips, std::int64_t n, const float* re, const float* im, float* count,
+                float* x, float* y) {
+  for (std::int64_t i = 0; i < n; ++i) count[i] = x[i] = y[i] = 0;
+  for (std::int64_t t = 0; t < trips; ++t)
+#pragma omp simd
+    for (std::int64_t i = 0; i < n; ++i) {
+      const float a = x[i], b = y[i], aa = a * a, bb = b * b;
+      const bool inside = aa + bb < 4;
+      x[i] = inside ? aa - bb + re[i] : a;
+      y[i] = inside ? a * b * 2 + im[i] : b;
+      count[i] += inside ? 1.0F : 0.0F;
+    }
+}
+
+// Layers of LSTM cells, from states of zeros; gates in the order i, o, f, c. The input's products
+// are computed for all trips at once. w, r [layers, size, 4 size], bias [layers, 4 size].
+void lstm(std::int64_t trips, std::int64_t layers, std::int64_t batch, std::int64_t size,
+          const float* xs, const float* w, const float* r, const float* bias, float* h, float* c,
+          float* hs) {
+  const std::int64_t wide = 4 * size, row = batch * size;
+  std::vector<float> all(static_cast<std::size_t>(trips * batch * wide));
+  std::vector<float> gates(static_cast<std::size_t>(batch * wide));
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    product(trips * batch, size, wide, layer == 0 ? xs : hs, w + layer * size * wide,
+            bias + layer * wide, 0, all.data());
+    std::fill(h, h + row, 0.0F);
+    std::fill(c, c + row, 0.0F);
+    for (std::int64_t t = 0; t < trips; ++t) {
+      product(batch, size, wide, h, r + layer * size * wide, all.data() + t * batch * wide, wide,
+              gates.data());
+      for (std::int64_t b = 0; b < batch; ++b) {
+        const float* g = gates.data() + b * wide;
+        float *cell = c + b * size, *out = h + b * size;
+#pragma omp simd
+        for (std::int64_t j = 0; j < size; ++j) {
+          cell[j] = sigmoid(g[2 * size + j]) * cell[j] + sigmoid(g[j]) * tanh_of(g[3 * size + j]);
+          out[j] = sigmoid(g[size + j]) * tanh_of(cell[j]);
+        }
+      }
+      std::copy(h, h + row, hs + t * row);
+    }
+  }
+}
+
+// a x = b for a positive definite a, until the residual's square is at most `small`.
+void conjugate_gradients(std::int64_t most, std::int64_t n, const float* a, const float* b,
+                         float small, float* x) {
+  std::vector<float> r(b, b + n), p(b, b + n), ap(static_cast<std::size_t>(n));
+  std::fill(x, x + n, 0.0F);
+  float square = dot(n, b, b);
+  for (std::int64_t t = 0; t < most && square > small; ++t) {
+    for (std::int64_t i = 0; i < n; ++i)
+      ap[static_cast<std::size_t>(i)] = dot(n, a + i * n, p.data());
+    const float alpha = square / dot(n, p.data(), ap.data());
+    for (std::size_t i = 0; i < r.size(); ++i) {
+      x[i] += alpha * p[i];
+      r[i] -= alpha * ap[i];
+    }
+    const float next = dot(n, r.data(), r.data());
+    for (std::size_t i = 0; i < r.size(); ++i) p[i] = r[i] + next / square * p[i];
+    square = next;
+  }
+}
+
+// The classical Runge-Kutta method on x' = tanh(x w1 + b1) w2 + b2, x in R^64.
+void runge_kutta(std::int64_t trips, float step, const float* start, const float* w1,
+                 const float* b1, const float* w2, const float* b2, float* x) {
+  constexpr std::int64_t n = 64;
+  std::array<float, n> hidden{}, at{}, slope{}, sum{};
+  std::copy(start, start + n, x);
+  for (std::int64_t t = 0; t < trips; ++t) {
+    sum.fill(0);
+    slope.fill(0);
+    for (int stage = 0; stage < 4; ++stage) {
+      const float ahead = stage == 0 ? 0 : stage == 3 ? step : step / 2;
+      for (std::size_t i = 0; i < n; ++i) at[i] = x[i] + ahead * slope[i];
+      product(1, n, n, at.data(), w1, b1, 0, hidden.data());
+      for (float& v : hidden) v = tanh_of(v);
+      product(1, n, n, hidden.data(), w2, b2, 0, slope.data());
+      const float weight = stage == 0 || stage == 3 ? 1 : 2;
+      for (std::size_t i = 0; i < n; ++i) sum[i] += weight * slope[i];
+    }
+    for (std::size_t i = 0; i < n; ++i) x[i] += step / 6 * sum[i];
+  }
+}
+
+// Items 0, 1, ..., lengths[t] - 1, plus the trip.
+void range_items(std::int64_t trips, const std::int64_t* lengths, std::int64_t* items) {
+  for (std::int64_t t = 0; t < trips; ++t)
+    for (std::int64_t i = 0; i < lengths[t]; ++i) *items++ = i + t;
+}
+
+// h = a h + b x and y = sum of c h, for 256 channels with 16 states each.
+void selective_scan(std::int64_t trips, const float* a, const float* xs, const float* bs,
+                    const float* cs, float* h, float* ys) {
+  constexpr std::int64_t channels = 256, states = 16;
+  std::fill(h, h + channels * states, 0.0F);
+  for (std::int64_t t = 0; t < trips; ++t)
+    for (std::int64_t d = 0; d < channels; ++d) {
+      const float x = xs[t * channels + d];
+      float y = 0;
+#pragma omp simd reduction(+ : y)
+      for (std::int64_t k = 0; k < states; ++k) {
+        float& state = h[d * states + k];
+        state = a[d * states + k] * state + bs[t * states + k] * x;
+        y += cs[t * states + k] * state;
+      }
+      ys[t * channels + d] = y;
+    }
+}
+
+// tanh of a 3x3 convolution of 16 channels of 16x16, with a border of zeros.
+void conv_loop(std::int64_t trips, const float* start, const float* kernel, const float* bias,
+               float* x) {
+  constexpr std::int64_t maps = 16, side = 16, wide = side + 2, group = 4;
+  std::vector<float> padded(maps * wide * wide);
+  std::copy(start, start + maps * side * side, x);
+  for (std::int64_t t = 0; t < trips; ++t) {
+    for (std::int64_t m = 0; m < maps; ++m)
+      for (std::int64_t i = 0; i < side; ++i)
+        std::copy_n(x + (m * side + i) * side, side,
+                    padded.data() + (m * wide + i + 1) * wide + 1);
+    for (std::int64_t o = 0; o < maps; o += group)
+      for (std::int64_t i = 0; i < side; ++i) {
+        Lanes sum[group][2];
+        for (std::int64_t g = 0; g < group; ++g) sum[g][0] = sum[g][1] = Lanes{} + bias[o + g];
+        for (std::int64_t m = 0; m < maps; ++m)
+          for (std::int64_t k = 0; k < 9; ++k) {
+            const float* row = padded.data() + (m * wide + i + k / 3) * wide + k % 3;
+            const Lanes left = *reinterpret_cast<const Lanes*>(row);
+            const Lanes right = *reinterpret_cast<const Lanes*>(row + lanes);
+            for (std::int64_t g = 0; g < group; ++g) {
+              const float weight = kernel[((o + g) * maps + m) * 9 + k];
+              sum[g][0] += weight * left;
+              sum[g][1] += weight * right;
+            }
+          }
+        for (std::int64_t g = 0; g < group; ++g) {
+          float* out = x + ((o + g) * side + i) * side;
+          for (std::int64_t j = 0; j < side; ++j) out[j] = tanh_of(sum[g][j / lanes][j % lanes]);
+        }
+      }
+  }
+}
+
+void softmax_loop(std::int64_t trips, const float* start, float* x) {
+  constexpr std::int64_t rows = 8, width = 128;
+  std::copy(start, start + rows * width, x);
+  std::array<float, width> e{};
+  for (std::int64_t t = 0; t < trips; ++t)
+    for (std::int64_t i = 0; i < rows; ++i) {
+      float *row = x + i * width, most = row[0], total = 0;
+#pragma omp simd reduction(max : most)
+      for (std::int64_t j = 0; j < width; ++j) most = std::max(most, row[j]);
+#pragma omp simd reduction(+ : total)
+      for (std::size_t j = 0; j < width; ++j) total += e[j] = exp_of_negative(row[j] - most);
+      for (std::size_t j = 0; j < width; ++j) row[j] += e[j] / total;
+    }
+}
+
+// cos(x), plus a thousandth of the sum of the ten largest of 1,000.
+void top_k_loop(std::int64_t trips, const float* start, float* x) {
+  constexpr std::int64_t n = 1000, k = 10;
+  std::copy(start, start + n, x);
+  std::array<float, k> best{};
+  for (std::int64_t t = 0; t < trips; ++t) {
+    std::partial_sort_copy(x, x + n, best.begin(), best.end(), std::greater<>());
+    const float more = std::accumulate(best.begin(), best.end(), 0.0F) * 0.001F;
+    for (std::int64_t i = 0; i < n; ++i) x[i] = more + cos_of(x[i]);
+  }
 }
 
 // The bookkeeping of a beam search without its network: four beams, fifty words.

@@ -18,6 +18,7 @@ from statistics import median
 from typing import Any, Callable, Optional
 
 import numpy as np
+from onnx import numpy_helper, parser
 from spellings import spell
 
 BENCH = Path(__file__).resolve().parent
@@ -142,6 +143,13 @@ def measure(workload, engines, rounds, report=lambda done: None):
     }
 
 
+def from_text(text, **weights):
+    """A serialized model, from ONNX text without its header and from arrays."""
+    model = parser.parse_model(f'<ir_version: 10, opset_import: ["" : 21]> {text}')
+    model.graph.initializer.extend(numpy_helper.from_array(value, name) for name, value in weights.items())
+    return model.SerializeToString()
+
+
 def by_hand(name, *arguments):
     """Binds arguments to a function of by_hand.cpp: arrays as pointers, numbers by value."""
     function = getattr(library_by_hand(), name)
@@ -160,7 +168,7 @@ def library_by_hand():
     """by_hand.cpp, compiled for this machine."""
     source = BENCH / "by_hand.cpp"
     LIBRARY.parent.mkdir(parents=True, exist_ok=True)
-    flags = ["-O3", "-march=native", "-fopenmp-simd", "-shared", "-fPIC", "-std=c++20"]
+    flags = ["-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC", "-std=c++20"]
     subprocess.run(["c++", *flags, str(source), "-o", str(LIBRARY)], check=True)
     return ctypes.CDLL(str(LIBRARY))
 

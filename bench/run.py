@@ -87,7 +87,7 @@ def measure_one(name, engines, rounds, memory):
             measured[engine].peak_mib = peak_memory(engine, name)
     theirs = measured["onnxruntime"]
     spelled = {who[1]: m for who, m in measured.items() if isinstance(who, tuple)}
-    difference = max(disagreement(m.outputs, theirs.outputs) for m in [measured["rondel"], *spelled.values()])
+    difference = max(disagreement(m.outputs, theirs.outputs) for m in measured.values())
     mine = measured["rondel"].trip_ns
     limit_ns = workload.limit_ns
     if workload.limit_by_hand:

@@ -16,7 +16,7 @@ from onnx import numpy_helper, parser
 
 import harness
 from workloads import load
-from workloads.lstm_scan import cell
+from workloads.lstm import cell
 
 SECONDS = 3.0
 PAUSE = 0.005  #: seconds between two sessions: idle threads of the one spin for a while

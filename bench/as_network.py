@@ -81,8 +81,8 @@ class _Writer:
     def rank(self, value):
         return value.ndim if isinstance(value, np.ndarray) else len(value.shape)
 
-    def of_one_rank(self, *values, above=0):
-        """Axes of extent 1 in front, so that all have the largest rank. above: the axes that a rank does not count."""
+    def of_one_rank(self, *values):
+        """The values with axes of extent 1 in front, so that all have the largest rank."""
         rank = max(map(self.rank, values))
         return [v if self.rank(v) == rank else self.Unsqueeze(v, np.arange(rank - self.rank(v))) for v in values]
 
@@ -148,8 +148,9 @@ class _Writer:
         return layer.get_output(0)
 
     def LayerNormalization(self, x, scale, bias, axis=-1, epsilon=1e-5):
-        scale, bias, _ = self.of_one_rank(scale, bias, x)
-        layer = self.n.add_normalization(self.tensor(x), self.tensor(scale), self.tensor(bias), self.mask(x, range(axis % self.rank(x), self.rank(x))))
+        axes = self.mask(x, range(axis % self.rank(x), self.rank(x)))
+        scale, bias, x = map(self.tensor, self.of_one_rank(scale, bias, x))
+        layer = self.n.add_normalization(x, scale, bias, axes)
         layer.epsilon = epsilon
         return layer.get_output(0)
 

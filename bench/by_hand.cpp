@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -89,7 +90,19 @@ float dot(std::int64_t n, const float* a, const float* b) {
   return sum;
 }
 
-// out[64] = softmax(query . key) values, over n rows of 64 of the keys and the values.
+// out = (x - mean) / deviation * g + b
+void normalize(std::int64_t n, const float* x, const float* g, const float* b, float* out) {
+  float sum = 0, squares = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < n; ++i) sum += x[i];
+  const float mean = sum / static_cast<float>(n);
+#pragma omp simd reduction(+ : squares)
+  for (std::int64_t i = 0; i < n; ++i) squares += (x[i] - mean) * (x[i] - mean);
+  const float factor = 1 / std::sqrt(squares / static_cast<float>(n) + 1e-5F);
+  for (std::int64_t i = 0; i < n; ++i) out[i] = (x[i] - mean) * factor * g[i] + b[i];
+}
+
+// out[width] = softmax(scale * q . k) v, over n rows of keys and of values.
 void attention(std::int64_t n, std::int64_t width, const float* q, const float* k, const float* v,
                float scale, float* w, float* out) {
   float most = -INFINITY, total = 0;
@@ -206,6 +219,62 @@ void growing_cache(std::int64_t trips, const float* query, float* keys, float* v
       }
       attention(t + 1, width, q, k, v, 1, weights.data(), read + (t * heads + h) * width);
     }
+}
+
+// Greedy decoding with a transformer of two layers, d = 128, four heads, 512 words, whose caches have
+// room for all trips. weights: one array, in the order in which they are read.
+void greedy_decode(std::int64_t most, const float* weights, std::int64_t word, std::int64_t end,
+                   std::int64_t* words) {
+  constexpr std::int64_t layers = 2, width = 128, heads = 4, part = width / heads, vocabulary = 512;
+  const float* next = weights;
+  const auto take = [&](std::int64_t n) { return std::exchange(next, next + n); };
+  const float *embedding = take(vocabulary * width), *places = take(most * width);
+  struct Layer {
+    const float *g1, *b1, *q, *k, *v, *o, *g2, *b2, *up, *down;
+    std::vector<float> keys, values;
+  };
+  std::vector<Layer> stack;
+  for (std::int64_t l = 0; l < layers; ++l) {
+    const float *g1 = take(width), *b1 = take(width);
+    const float *q = take(width * width), *k = take(width * width), *v = take(width * width);
+    const float *o = take(width * width), *g2 = take(width), *b2 = take(width);
+    const float *up = take(4 * width * width), *down = take(4 * width * width);
+    const std::vector<float> room(static_cast<std::size_t>(most * width));
+    stack.push_back({g1, b1, q, k, v, o, g2, b2, up, down, room, room});
+  }
+  const float *g = take(width), *b = take(width), *head = take(width * vocabulary);
+  std::vector<float> scores(static_cast<std::size_t>(most));
+  std::array<float, width> x{}, n{}, q{}, k{}, v{}, mixed{};
+  std::array<float, 4 * width> wide{};
+  std::array<float, vocabulary> logits{};
+  for (std::int64_t t = 0; t < most; ++t) {
+    for (std::int64_t i = 0; i < width; ++i)
+      x[static_cast<std::size_t>(i)] = embedding[word * width + i] + places[t * width + i];
+    for (Layer& layer : stack) {
+      normalize(width, x.data(), layer.g1, layer.b1, n.data());
+      product(1, width, width, n.data(), layer.q, nullptr, 0, q.data());
+      product(1, width, width, n.data(), layer.k, nullptr, 0, k.data());
+      product(1, width, width, n.data(), layer.v, nullptr, 0, v.data());
+      for (std::int64_t h = 0; h < heads; ++h) {
+        float *keys = layer.keys.data() + h * most * part,
+              *values = layer.values.data() + h * most * part;
+        std::copy_n(k.data() + h * part, part, keys + t * part);
+        std::copy_n(v.data() + h * part, part, values + t * part);
+        attention(t + 1, part, q.data() + h * part, keys, values, 1 / std::sqrt(float{part}),
+                  scores.data(), mixed.data() + h * part);
+      }
+      product(1, width, width, mixed.data(), layer.o, x.data(), 0, x.data());
+      normalize(width, x.data(), layer.g2, layer.b2, n.data());
+      product(1, width, 4 * width, n.data(), layer.up, nullptr, 0, wide.data());
+      for (float& up : wide) up = std::max(up, 0.0F);
+      product(1, 4 * width, width, wide.data(), layer.down, x.data(), 0, x.data());
+    }
+    normalize(width, x.data(), g, b, n.data());
+    product(1, width, vocabulary, n.data(), head, nullptr, 0, logits.data());
+    word = std::max_element(logits.begin(), logits.end()) - logits.begin();
+    words[t] = word;
+    if (word == end) break;
+  }
 }
 
 // Eight element-wise ops on an f32 state.

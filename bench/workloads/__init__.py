@@ -26,6 +26,7 @@ NAMES = (
     "growing_append",
     "growing_read",
     "growing_cache",
+    "greedy_decode",
     "prefix_cache",
     "lstm_small_scan",
     "lstm_small_op",
@@ -35,6 +36,11 @@ NAMES = (
     "lstm_stack",
     "knn_scan",
     "silero_vad",
+    "softmax_op",
+    "layer_norm_op",
+    "matmul_op",
+    "conv_op",
+    "transformer_blocks",
 )
 
 

@@ -67,6 +67,7 @@ class Workload:
     )
 
     by_hand: Optional[Callable] = None  #: the computation in C++: by_hand() -> (function, its outputs)
+    spelled: Callable = dict  #: spellings of its own: spelled() -> {name: model}
     unspelled: tuple = ()  #: spellings (see spellings.py) that this workload has not
 
     def run(self, session, **instead):

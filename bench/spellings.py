@@ -19,7 +19,7 @@ INT64, BOOL, FLOAT, DOUBLE = TensorProto.INT64, TensorProto.BOOL, TensorProto.FL
 def spell(workload):
     """{name: the Workload in that spelling} of all spellings that differ from the model as it is written."""
     model = onnx.load_from_string(workload.model)
-    spelled = {}
+    spelled = {name: replace(workload, model=other) for name, other in workload.spelled().items()}
     for name, rewrite in REWRITES.items():
         other = rewrite(model).SerializeToString()
         if name not in workload.unspelled and other != model.SerializeToString():

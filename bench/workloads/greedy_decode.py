@@ -1,5 +1,7 @@
 """Greedy decoding: each trip a small transformer over one token, which reads its growing caches; data end it."""
 
+import importlib.util
+
 import numpy as np
 
 from harness import Workload, by_hand, from_text
@@ -15,7 +17,7 @@ def listed(pattern):
 
 
 MODEL = f"""
-decode (int64 most, int64 begin, int64 end, {listed("float[H,0,D] k0_{k}, float[H,0,D] v0_{k}")}) => (int64[T] words)
+decode (int64 most, int64 begin, int64 end, {listed("float[4,0,32] k0_{k}, float[4,0,32] v0_{k}")}) => (int64[T] words)
 <int64[1] first = {{0}}, bool yes = {{1}}> {{
   last, {listed("k_{k}, v_{k}")}, words = Loop (most, yes, begin, {listed("k0_{k}, v0_{k}")}) <body = step
       (int64 i, bool go, int64 word, {listed("past_k{k}, past_v{k}")}) => (bool on, int64 next, {listed("now_k{k}, now_v{k}")}, int64 said) {{
@@ -52,8 +54,17 @@ def workload():
         trips=TRIPS,
         limit_by_hand=1.25,
         unspelled=("network",),  # its recurrences keep their shapes
+        spelled=in_onnxscript,
         by_hand=in_cpp,
     )
+
+
+def in_onnxscript():
+    if importlib.util.find_spec("onnxscript") is None:
+        return {}
+    from workloads import decode_in_onnxscript
+
+    return {"onnxscript": decode_in_onnxscript.model(weights())}
 
 
 def in_cpp():

@@ -8,9 +8,9 @@ from harness import Workload, by_hand
 TRIPS, HEADS, WIDTH = 1024, 8, 64
 MODEL = """
 <ir_version: 10, opset_import: ["" : 21]>
-decode (int64 n, float[1,H,0,D] k0, float[1,H,0,D] v0, float[1,H,1,D] query) => (float[1,H,T,D] keys, float[T,1,H,1,D] read) {
+decode (int64 n, float[1,8,0,64] k0, float[1,8,0,64] v0, float[1,8,1,64] query) => (float[1,8,T,64] keys, float[T,1,8,1,64] read) {
   keys, values, read = Loop (n, "", k0, v0) <body = step
-      (int64 i, bool go, float[1,H,past,D] k, float[1,H,past,D] v) => (bool on, float[1,H,now,D] k1, float[1,H,now,D] v1, float[1,H,1,D] out) {
+      (int64 i, bool go, float[1,8,past,64] k, float[1,8,past,64] v) => (bool on, float[1,8,now,64] k1, float[1,8,now,64] v1, float[1,8,1,64] out) {
     on = Identity (go)
     trip = Cast <to = 1> (i)
     row = Mul (query, trip)

@@ -6,8 +6,8 @@ from harness import Workload, by_hand, from_text
 from workloads.growing_append import HEADS, TRIPS, WIDTH, feeds
 
 MODEL = """
-grow (int64 n, float[1,H,0,D] start, float[1,H,1,D] query) => (float[1,H,T,D] grown, float[T] sums) {
-  grown, sums = Loop (n, "", start) <body = step (int64 i, bool go, float[1,H,past,D] k) => (bool on, float[1,H,now,D] k1, float sum) {
+grow (int64 n, float[1,8,0,64] start, float[1,8,1,64] query) => (float[1,8,T,64] grown, float[T] sums) {
+  grown, sums = Loop (n, "", start) <body = step (int64 i, bool go, float[1,8,past,64] k) => (bool on, float[1,8,now,64] k1, float sum) {
     on = Identity (go)
     trip = Cast <to = 1> (i)
     row = Mul (query, trip)

@@ -46,41 +46,65 @@ inline float cos_of(float x) {
 typedef float Lanes __attribute__((vector_size(32), aligned(4), may_alias));
 constexpr std::int64_t lanes = 8;
 
-// `rows` rows of c = base + a b, for `width` vectors of columns that stay in registers.
-template <int rows, int width>
-void product_tile(std::int64_t k, std::int64_t n, const float* a, const float* b, const float* base,
-                  std::int64_t base_stride, float* c) {
-  Lanes sum[rows][width];
-  for (int r = 0; r < rows; ++r)
-    for (int v = 0; v < width; ++v)
-      sum[r][v] = base == nullptr
-                      ? Lanes{}
-                      : *reinterpret_cast<const Lanes*>(base + r * base_stride + v * lanes);
-  for (std::int64_t i = 0; i < k; ++i)
-    for (int v = 0; v < width; ++v) {
-      const Lanes column = *reinterpret_cast<const Lanes*>(b + i * n + v * lanes);
-      for (int r = 0; r < rows; ++r) sum[r][v] += a[r * k + i] * column;
+// `rows` rows of c += a b for 16 columns, whose sums stay in registers. panel[k, 16]: the columns
+// of b.
+template <int rows>
+void product_tile(std::int64_t k, std::int64_t n, const float* a, const float* panel, float* c) {
+  Lanes sum[rows][2] = {};
+  for (std::int64_t l = 0; l < k; ++l) {
+    const Lanes left = *reinterpret_cast<const Lanes*>(panel + l * 2 * lanes);
+    const Lanes right = *reinterpret_cast<const Lanes*>(panel + l * 2 * lanes + lanes);
+#pragma GCC unroll 6
+    for (int r = 0; r < rows; ++r) {
+      const float x = a[r * k + l];
+      sum[r][0] += x * left;
+      sum[r][1] += x * right;
     }
-  for (int r = 0; r < rows; ++r)
-    for (int v = 0; v < width; ++v)
-      *reinterpret_cast<Lanes*>(c + r * n + v * lanes) = sum[r][v];
+  }
+#pragma GCC unroll 6
+  for (int r = 0; r < rows; ++r) {
+    Lanes* out = reinterpret_cast<Lanes*>(c + r * n);
+    out[0] += sum[r][0];
+    out[1] += sum[r][1];
+  }
 }
 
-// c[m, n] = base + a[m, k] b[k, n]. base: a row for each row of c, `base_stride` apart (0: one row
-// for all), or null. n is a multiple of 64.
+// c[m, n] += a[m, k] b[k, n]. n is a multiple of 16.
 void product(std::int64_t m, std::int64_t k, std::int64_t n, const float* a, const float* b,
-             const float* base, std::int64_t base_stride, float* c) {
-  std::int64_t i = 0;
-  for (; i + 4 <= m; i += 4)
-    for (std::int64_t j = 0; j < n; j += 2 * lanes)
-      product_tile<4, 2>(k, n, a + i * k, b + j,
-                         base == nullptr ? nullptr : base + i * base_stride + j, base_stride,
-                         c + i * n + j);
-  for (; i < m; ++i)
-    for (std::int64_t j = 0; j < n; j += 8 * lanes)
-      product_tile<1, 8>(k, n, a + i * k, b + j,
-                         base == nullptr ? nullptr : base + i * base_stride + j, base_stride,
-                         c + i * n + j);
+             float* c) {
+  std::vector<float> panel(static_cast<std::size_t>(k * 2 * lanes));
+  for (std::int64_t j = 0; j < n; j += 2 * lanes) {
+    for (std::int64_t l = 0; l < k; ++l)
+      std::copy_n(b + l * n + j, 2 * lanes, panel.data() + l * 2 * lanes);
+    std::int64_t i = 0;
+    for (; i + 6 <= m; i += 6) product_tile<6>(k, n, a + i * k, panel.data(), c + i * n + j);
+    for (; i + 2 <= m; i += 2) product_tile<2>(k, n, a + i * k, panel.data(), c + i * n + j);
+    for (; i < m; ++i) product_tile<1>(k, n, a + i * k, panel.data(), c + i * n + j);
+  }
+}
+
+// c[n] += a[k] b[k, n]. k is a multiple of 8.
+void row_product(std::int64_t k, std::int64_t n, const float* a, const float* b, float* c) {
+  for (std::int64_t l = 0; l < k; l += 8) {
+    const float *x = a + l, *row = b + l * n;
+#pragma omp simd
+    for (std::int64_t j = 0; j < n; ++j)
+      c[j] += ((x[0] * row[j] + x[1] * row[n + j]) +
+               (x[2] * row[2 * n + j] + x[3] * row[3 * n + j])) +
+              ((x[4] * row[4 * n + j] + x[5] * row[5 * n + j]) +
+               (x[6] * row[6 * n + j] + x[7] * row[7 * n + j]));
+  }
+}
+
+// The same for 64 columns: the sums stay in registers.
+void row_product_64(std::int64_t k, const float* a, const float* b, float* c) {
+  Lanes sum[8] = {};
+  for (std::int64_t l = 0; l < k; ++l)
+#pragma GCC unroll 8
+    for (int v = 0; v < 8; ++v)
+      sum[v] += a[l] * *reinterpret_cast<const Lanes*>(b + l * 64 + v * lanes);
+#pragma GCC unroll 8
+  for (int v = 0; v < 8; ++v) *reinterpret_cast<Lanes*>(c + v * lanes) += sum[v];
 }
 
 float dot(std::int64_t n, const float* a, const float* b) {
@@ -88,6 +112,22 @@ float dot(std::int64_t n, const float* a, const float* b) {
 #pragma omp simd reduction(+ : sum)
   for (std::int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
   return sum;
+}
+
+// y = a x for a[n, n], four rows at once.
+void times(std::int64_t n, const float* a, const float* x, float* y) {
+  for (std::int64_t i = 0; i < n; i += 4) {
+    const float* row = a + i * n;
+    float s = 0, t = 0, u = 0, v = 0;
+#pragma omp simd reduction(+ : s, t, u, v)
+    for (std::int64_t j = 0; j < n; ++j) {
+      s += row[j] * x[j];
+      t += row[n + j] * x[j];
+      u += row[2 * n + j] * x[j];
+      v += row[3 * n + j] * x[j];
+    }
+    y[i] = s, y[i + 1] = t, y[i + 2] = u, y[i + 3] = v;
+  }
 }
 
 // out = (x - mean) / deviation * g + b
@@ -178,7 +218,8 @@ void power_iteration(std::int64_t trips, std::int64_t n, const float* a, const f
   }
 }
 
-// A state f32[1, 8, t, 64] that grows by a row of each head in each trip. It has room for all trips.
+// A state f32[1, 8, t, 64] that grows by a row of each head in each trip. It has room for all
+// trips.
 void growing_append(std::int64_t trips, const float* query, float* grown) {
   constexpr std::int64_t heads = 8, width = 64;
   for (std::int64_t t = 0; t < trips; ++t)
@@ -221,8 +262,8 @@ void growing_cache(std::int64_t trips, const float* query, float* keys, float* v
     }
 }
 
-// Greedy decoding with a transformer of two layers, d = 128, four heads, 512 words, whose caches have
-// room for all trips. weights: one array, in the order in which they are read.
+// Greedy decoding with a transformer of two layers, d = 128, four heads, 512 words, whose caches
+// have room for all trips. weights: one array, in the order in which they are read.
 void greedy_decode(std::int64_t most, const float* weights, std::int64_t word, std::int64_t end,
                    std::int64_t* words) {
   constexpr std::int64_t layers = 2, width = 128, heads = 4, part = width / heads, vocabulary = 512;
@@ -252,9 +293,12 @@ void greedy_decode(std::int64_t most, const float* weights, std::int64_t word, s
       x[static_cast<std::size_t>(i)] = embedding[word * width + i] + places[t * width + i];
     for (Layer& layer : stack) {
       normalize(width, x.data(), layer.g1, layer.b1, n.data());
-      product(1, width, width, n.data(), layer.q, nullptr, 0, q.data());
-      product(1, width, width, n.data(), layer.k, nullptr, 0, k.data());
-      product(1, width, width, n.data(), layer.v, nullptr, 0, v.data());
+      q.fill(0);
+      row_product(width, width, n.data(), layer.q, q.data());
+      k.fill(0);
+      row_product(width, width, n.data(), layer.k, k.data());
+      v.fill(0);
+      row_product(width, width, n.data(), layer.v, v.data());
       for (std::int64_t h = 0; h < heads; ++h) {
         float *keys = layer.keys.data() + h * most * part,
               *values = layer.values.data() + h * most * part;
@@ -263,14 +307,16 @@ void greedy_decode(std::int64_t most, const float* weights, std::int64_t word, s
         attention(t + 1, part, q.data() + h * part, keys, values, 1 / std::sqrt(float{part}),
                   scores.data(), mixed.data() + h * part);
       }
-      product(1, width, width, mixed.data(), layer.o, x.data(), 0, x.data());
+      row_product(width, width, mixed.data(), layer.o, x.data());
       normalize(width, x.data(), layer.g2, layer.b2, n.data());
-      product(1, width, 4 * width, n.data(), layer.up, nullptr, 0, wide.data());
+      wide.fill(0);
+      row_product(width, 4 * width, n.data(), layer.up, wide.data());
       for (float& up : wide) up = std::max(up, 0.0F);
-      product(1, 4 * width, width, wide.data(), layer.down, x.data(), 0, x.data());
+      row_product(4 * width, width, wide.data(), layer.down, x.data());
     }
     normalize(width, x.data(), g, b, n.data());
-    product(1, width, vocabulary, n.data(), head, nullptr, 0, logits.data());
+    logits.fill(0);
+    row_product(width, vocabulary, n.data(), head, logits.data());
     word = std::max_element(logits.begin(), logits.end()) - logits.begin();
     words[t] = word;
     if (word == end) break;
@@ -284,24 +330,32 @@ void elementwise_loop(std::int64_t trips, std::int64_t n, const float* x, const 
   for (std::int64_t t = 0; t < trips; ++t)
 #pragma omp simd
     for (std::int64_t i = 0; i < n; ++i) {
-      const float size = std::abs(last[i] * a[i] + b[i] - low[i]);
-      last[i] = -std::min(std::max(size, low[i]), high[i]) * a[i];
+      const float size = std::abs(last[i] * a[i] + b[i] - low[i]), least = low[i], most = high[i];
+      const float raised = size < least ? least : size;
+      last[i] = -(raised < most ? raised : most) * a[i];
     }
 }
 
-// z*z + c, with a count of the trips inside of the circle of radius 2.
+// z*z + c, with a count of the trips inside of the circle of radius 2. The elements are
+// independent: a block of them makes all its trips in the first-level cache. n is a multiple of
+// 256.
 void mandelbrot(std::int64_t trips, std::int64_t n, const float* re, const float* im, float* count,
                 float* x, float* y) {
-  for (std::int64_t i = 0; i < n; ++i) count[i] = x[i] = y[i] = 0;
-  for (std::int64_t t = 0; t < trips; ++t)
+  constexpr std::int64_t block = 256;
+  for (std::int64_t first = 0; first < n; first += block) {
+    float *p = x + first, *q = y + first, *k = count + first;
+    for (std::int64_t i = 0; i < block; ++i) p[i] = q[i] = k[i] = 0;
+    for (std::int64_t t = 0; t < trips; ++t)
 #pragma omp simd
-    for (std::int64_t i = 0; i < n; ++i) {
-      const float a = x[i], b = y[i], aa = a * a, bb = b * b;
-      const bool inside = aa + bb < 4;
-      x[i] = inside ? aa - bb + re[i] : a;
-      y[i] = inside ? a * b * 2 + im[i] : b;
-      count[i] += inside ? 1.0F : 0.0F;
-    }
+      for (std::int64_t i = 0; i < block; ++i) {
+        const float a = p[i], b = q[i], aa = a * a, bb = b * b, more = k[i] + 1;
+        const float u = aa - bb + re[first + i], v = a * b * 2 + im[first + i];
+        const bool inside = aa + bb < 4;
+        p[i] = inside ? u : a;
+        q[i] = inside ? v : b;
+        k[i] = inside ? more : k[i];
+      }
+  }
 }
 
 // Layers of LSTM cells, from states of zeros; gates in the order i, o, f, c. The input's products
@@ -311,17 +365,18 @@ void lstm(std::int64_t trips, std::int64_t layers, std::int64_t batch, std::int6
           float* hs) {
   const std::int64_t wide = 4 * size, row = batch * size;
   std::vector<float> all(static_cast<std::size_t>(trips * batch * wide));
-  std::vector<float> gates(static_cast<std::size_t>(batch * wide));
   for (std::int64_t layer = 0; layer < layers; ++layer) {
-    product(trips * batch, size, wide, layer == 0 ? xs : hs, w + layer * size * wide,
-            bias + layer * wide, 0, all.data());
+    for (std::int64_t i = 0; i < trips * batch; ++i)
+      std::copy_n(bias + layer * wide, wide, all.data() + i * wide);
+    product(trips * batch, size, wide, layer == 0 ? xs : hs, w + layer * size * wide, all.data());
     std::fill(h, h + row, 0.0F);
     std::fill(c, c + row, 0.0F);
     for (std::int64_t t = 0; t < trips; ++t) {
-      product(batch, size, wide, h, r + layer * size * wide, all.data() + t * batch * wide, wide,
-              gates.data());
+      float* gates = all.data() + t * batch * wide;
+      if (batch == 1) row_product(size, wide, h, r + layer * size * wide, gates);
+      else product(batch, size, wide, h, r + layer * size * wide, gates);
       for (std::int64_t b = 0; b < batch; ++b) {
-        const float* g = gates.data() + b * wide;
+        const float* g = gates + b * wide;
         float *cell = c + b * size, *out = h + b * size;
 #pragma omp simd
         for (std::int64_t j = 0; j < size; ++j) {
@@ -341,8 +396,7 @@ void conjugate_gradients(std::int64_t most, std::int64_t n, const float* a, cons
   std::fill(x, x + n, 0.0F);
   float square = dot(n, b, b);
   for (std::int64_t t = 0; t < most && square > small; ++t) {
-    for (std::int64_t i = 0; i < n; ++i)
-      ap[static_cast<std::size_t>(i)] = dot(n, a + i * n, p.data());
+    times(n, a, p.data(), ap.data());
     const float alpha = square / dot(n, p.data(), ap.data());
     for (std::size_t i = 0; i < r.size(); ++i) {
       x[i] += alpha * p[i];
@@ -366,9 +420,11 @@ void runge_kutta(std::int64_t trips, float step, const float* start, const float
     for (int stage = 0; stage < 4; ++stage) {
       const float ahead = stage == 0 ? 0 : stage == 3 ? step : step / 2;
       for (std::size_t i = 0; i < n; ++i) at[i] = x[i] + ahead * slope[i];
-      product(1, n, n, at.data(), w1, b1, 0, hidden.data());
+      std::copy_n(b1, n, hidden.begin());
+      row_product_64(n, at.data(), w1, hidden.data());
       for (float& v : hidden) v = tanh_of(v);
-      product(1, n, n, hidden.data(), w2, b2, 0, slope.data());
+      std::copy_n(b2, n, slope.begin());
+      row_product_64(n, hidden.data(), w2, slope.data());
       const float weight = stage == 0 || stage == 3 ? 1 : 2;
       for (std::size_t i = 0; i < n; ++i) sum[i] += weight * slope[i];
     }
@@ -410,28 +466,33 @@ void conv_loop(std::int64_t trips, const float* start, const float* kernel, cons
   for (std::int64_t t = 0; t < trips; ++t) {
     for (std::int64_t m = 0; m < maps; ++m)
       for (std::int64_t i = 0; i < side; ++i)
-        std::copy_n(x + (m * side + i) * side, side,
-                    padded.data() + (m * wide + i + 1) * wide + 1);
+        std::copy_n(x + (m * side + i) * side, side, padded.data() + (m * wide + i + 1) * wide + 1);
     for (std::int64_t o = 0; o < maps; o += group)
       for (std::int64_t i = 0; i < side; ++i) {
         Lanes sum[group][2];
+#pragma GCC unroll 4
         for (std::int64_t g = 0; g < group; ++g) sum[g][0] = sum[g][1] = Lanes{} + bias[o + g];
         for (std::int64_t m = 0; m < maps; ++m)
+#pragma GCC unroll 9
           for (std::int64_t k = 0; k < 9; ++k) {
             const float* row = padded.data() + (m * wide + i + k / 3) * wide + k % 3;
             const Lanes left = *reinterpret_cast<const Lanes*>(row);
             const Lanes right = *reinterpret_cast<const Lanes*>(row + lanes);
+#pragma GCC unroll 4
             for (std::int64_t g = 0; g < group; ++g) {
               const float weight = kernel[((o + g) * maps + m) * 9 + k];
               sum[g][0] += weight * left;
               sum[g][1] += weight * right;
             }
           }
+#pragma GCC unroll 4
         for (std::int64_t g = 0; g < group; ++g) {
-          float* out = x + ((o + g) * side + i) * side;
-          for (std::int64_t j = 0; j < side; ++j) out[j] = tanh_of(sum[g][j / lanes][j % lanes]);
+          Lanes* out = reinterpret_cast<Lanes*>(x + ((o + g) * side + i) * side);
+          out[0] = sum[g][0];
+          out[1] = sum[g][1];
         }
       }
+    for (std::int64_t i = 0; i < maps * side * side; ++i) x[i] = tanh_of(x[i]);
   }
 }
 

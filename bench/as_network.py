@@ -211,16 +211,16 @@ class _Writer:
         inner |= {v.name: r.get_output(0) for v, r in zip(body.input[2:], recurrences, strict=True)}
         counter = loop.add_recurrence(self.tensor(np.array(0)))
         condition = loop.add_recurrence(self.tensor(np.array(True) if begin is None else begin))
-        inner[body.input[0].name], inner[body.input[1].name] = counter.get_output(0), condition.get_output(0)
+        i, go = inner[body.input[0].name], inner[body.input[1].name] = counter.get_output(0), condition.get_output(0)
         self.add(body, inner)
-        results = [inner[v.name] for v in body.output]
-        counter.set_input(1, self.layer(self.n.add_elementwise, counter.get_output(0), np.array(1), rn.ElementWiseOperation.SUM))
-        condition.set_input(1, self.tensor(results[0]))
+        on, *results = (inner[v.name] for v in body.output)
+        counter.set_input(1, self.layer(self.n.add_elementwise, i, np.array(1), rn.ElementWiseOperation.SUM))
+        condition.set_input(1, self.tensor(on))
         if trips is not None:
             loop.add_trip_limit(self.tensor(trips), rn.TripLimit.COUNT)
-        if results[0] is not condition.get_output(0) or trips is None:
-            loop.add_trip_limit(condition.get_output(0), rn.TripLimit.WHILE)
-        return self.results(loop, recurrences, results[1:])
+        if on is not go or trips is None:
+            loop.add_trip_limit(go, rn.TripLimit.WHILE)
+        return self.results(loop, recurrences, results)
 
     def Scan(self, values, *inputs, body, num_scan_inputs, outputs):
         loop, count = self.n.add_loop(), len(inputs) - num_scan_inputs

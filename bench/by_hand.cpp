@@ -337,24 +337,29 @@ void elementwise_loop(std::int64_t trips, std::int64_t n, const float* x, const 
 }
 
 // z*z + c, with a count of the trips inside of the circle of radius 2. The elements are
-// independent: a block of them makes all its trips in the first-level cache. n is a multiple of
-// 256.
+// independent: a block of them makes all its trips in the first-level cache. n is a multiple of the
+// block.
 void mandelbrot(std::int64_t trips, std::int64_t n, const float* re, const float* im, float* count,
                 float* x, float* y) {
-  constexpr std::int64_t block = 256;
-  for (std::int64_t first = 0; first < n; first += block) {
-    float *p = x + first, *q = y + first, *k = count + first;
-    for (std::int64_t i = 0; i < block; ++i) p[i] = q[i] = k[i] = 0;
+  constexpr std::size_t vectors = 32, block = vectors * lanes;
+  Lanes c[vectors], d[vectors], p[vectors], q[vectors], k[vectors];
+  const Lanes zero{};
+  for (const float* end = re + n; re < end;
+       re += block, im += block, x += block, y += block, count += block) {
+    std::copy_n(reinterpret_cast<const Lanes*>(re), vectors, c);
+    std::copy_n(reinterpret_cast<const Lanes*>(im), vectors, d);
+    std::fill_n(p, vectors, zero), std::fill_n(q, vectors, zero), std::fill_n(k, vectors, zero);
     for (std::int64_t t = 0; t < trips; ++t)
-#pragma omp simd
-      for (std::int64_t i = 0; i < block; ++i) {
-        const float a = p[i], b = q[i], aa = a * a, bb = b * b, more = k[i] + 1;
-        const float u = aa - bb + re[first + i], v = a * b * 2 + im[first + i];
-        const bool inside = aa + bb < 4;
-        p[i] = inside ? u : a;
-        q[i] = inside ? v : b;
-        k[i] = inside ? more : k[i];
+      for (std::size_t i = 0; i < vectors; ++i) {
+        const Lanes a = p[i], b = q[i], aa = a * a, bb = b * b;
+        const auto inside = aa + bb < zero + 4;
+        p[i] = inside ? aa - bb + c[i] : a;
+        q[i] = inside ? a * b * 2 + d[i] : b;
+        k[i] += inside ? zero + 1 : zero;
       }
+    std::copy_n(p, vectors, reinterpret_cast<Lanes*>(x));
+    std::copy_n(q, vectors, reinterpret_cast<Lanes*>(y));
+    std::copy_n(k, vectors, reinterpret_cast<Lanes*>(count));
   }
 }
 

@@ -1,4 +1,4 @@
-"""`greedy_decode`, written in onnxscript: blocks are functions of the model, the words a tensor that grows, and `break` ends the loop."""
+"""`greedy_decode`, written in onnxscript: blocks are functions of the model, the words a tensor that grows, and the loop a `while`."""
 
 import onnx
 from onnxscript import FLOAT, INT64, script
@@ -34,22 +34,26 @@ def decode(
     keys_0, values_0 = op.Identity(k0_0), op.Identity(v0_0)
     keys_1, values_1 = op.Identity(k0_1), op.Identity(v0_1)
     words = op.Constant(value=NOTHING)
-    for i in range(most):
+    i = op.Constant(value_int=0)
+    going = i < most
+    while going:
         x = op.Unsqueeze(op.Gather(embedding, word) + op.Gather(places, i), [0])
         x0, keys_0, values_0 = block(x, keys_0, values_0, scale, split, join, g10, b10, q0, k0, v0, o0, g20, b20, up0, down0)
         x1, keys_1, values_1 = block(x0, keys_1, values_1, scale, split, join, g11, b11, q1, k1, v1, o1, g21, b21, up1, down1)
         best = op.ArgMax(op.MatMul(op.LayerNormalization(x1, g, b), head), axis=1, keepdims=0)
         words = op.Concat(words, best, axis=0)
         word = op.Squeeze(best, [0])
-        ended = word == end
-        if ended:
-            break
+        i = i + 1
+        going = op.And(op.Not(word == end), i < most)
     return words
 
 
 def model(weights):
     """The model with these weights: ONNX, serialized."""
     made = decode.to_model_proto(ir_version=10)
+    (loop,) = (node for node in made.graph.node if node.op_type == "Loop")
+    results = {name.rpartition("_")[0]: name for name in loop.output}
+    loop.output[:] = [results[state] for state in loop.input[2:]]  # onnxscript 0.7.2 lists them in the order of a set
     inputs = [value for value in made.graph.input if value.name not in weights]
     del made.graph.input[:]
     made.graph.input.extend(inputs)

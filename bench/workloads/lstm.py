@@ -54,7 +54,7 @@ def scans(name, batch, size, trips, layers=1, **limits):
         feeds={"xs": xs, "h0": zeros, "c0": zeros},
         trips=trips * layers,
         by_hand=lambda: (by_hand("lstm", trips, layers, batch, size, xs, w, r, bias, *outputs), outputs),
-        jax=lambda: _in_jax(xs, w, r, bias, zeros) if layers == 1 else None,
+        jax=(lambda: _in_jax(xs, w, r, bias, zeros)) if layers == 1 else None,
         **limits,
     )
 

@@ -4,4 +4,4 @@ from workloads.lstm import op
 
 
 def workload():
-    return op("lstm_op", batch=1, size=256, trips=256, limit_by_hand=1.15)
+    return op("lstm_op", batch=1, size=256, trips=128, limit_by_hand=1.15)

@@ -4,4 +4,4 @@ from workloads.lstm import scans
 
 
 def workload():
-    return scans("lstm_scan", batch=1, size=256, trips=256, limit_by_hand=1.15)
+    return scans("lstm_scan", batch=1, size=256, trips=128, limit_by_hand=1.15)

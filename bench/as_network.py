@@ -69,11 +69,10 @@ class _Writer:
     # ---- helpers --------------------------------------------------------------------------------------------
 
     def kind(self, onnx_type):
-        R = self.rn.DataType
-        return {TensorProto.FLOAT: R.FLOAT, TensorProto.INT64: R.INT64, TensorProto.INT32: R.INT32, TensorProto.BOOL: R.BOOL}[onnx_type]
+        return self.rn.DataType[{TensorProto.FLOAT: "FLOAT", TensorProto.INT64: "INT64", TensorProto.INT32: "INT32", TensorProto.BOOL: "BOOL"}[onnx_type]]
 
     def tensor(self, value):
-        return self.n.add_constant(value.shape, np.ascontiguousarray(value).reshape(value.shape)).get_output(0) if isinstance(value, np.ndarray) else value
+        return self.n.add_constant(value.shape, value).get_output(0) if isinstance(value, np.ndarray) else value
 
     def layer(self, method, *inputs):
         return method(*[self.tensor(x) for x in inputs]).get_output(0)
@@ -124,7 +123,7 @@ class _Writer:
         kinds = [op.VECTOR if v else op.NONE for v in vector]
         return self.n.add_matrix_multiply(self.tensor(a), kinds[0], self.tensor(b), kinds[1]).get_output(0)
 
-    def reduced(self, op, x, axes=None, keepdims=1, noop_with_empty_axes=0):
+    def reduced(self, op, x, axes=None, keepdims=1):
         axes = range(self.rank(x)) if axes is None else axes
         return self.layer(self.n.add_reduce, x, op, self.mask(x, axes), bool(keepdims)) if self.rank(x) else x
 

@@ -168,12 +168,15 @@ def _loop_of_scan(node, name):
 
 
 def _counted(node, name, true):
-    """The nodes of a Loop without a trip count. true: the names of conditions that hold always."""
+    """The nodes of a Loop without a trip count. true: the names of conditions that hold always.
+
+    The body's condition counts only where the Loop has a first one (the ONNX text says so); one that is handed on from trip to trip ends nothing.
+    """
     body = _attributes(node)["body"]
     trips, given, states = node.input[0], node.input[1], node.input[2:]
     zero, one, more, start, i_next, last = (f"{name}_{part}" for part in ("zero", "one", "more", "start", "next", "last"))
     index, on = body.input[0].name, body.output[0].name
-    ends_itself = not any(n.op_type == "Identity" and n.output[0] == on and n.input[0] == body.input[1].name for n in body.node)
+    ends_itself = given and not any(n.op_type == "Identity" and n.output[0] == on and n.input[0] == body.input[1].name for n in body.node)
     goes_on = f"{name}_on" if ends_itself else more
     inner = helper.make_graph(
         [
@@ -210,6 +213,6 @@ def _pad(body, condition):
         for k, name in enumerate(node.output):
             if name:
                 node.output[k] = name + "_made"
-                put_in = ("Cast", {"to": BOOL}) if name == condition else ("Identity", {})
-                nodes.append(helper.make_node(put_in[0], [node.output[k]], [name], **put_in[1]))
+                op, attributes = ("Cast", {"to": BOOL}) if name == condition else ("Identity", {})
+                nodes.append(helper.make_node(op, [node.output[k]], [name], **attributes))
     _replace(body.node, nodes)

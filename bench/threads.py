@@ -12,7 +12,6 @@ import sys
 import time
 
 import numpy as np
-from onnx import numpy_helper, parser
 
 import harness
 from workloads import load
@@ -21,7 +20,6 @@ from workloads.transformer import blocks
 
 SECONDS = 3.0
 PAUSE = 0.005  #: seconds between two sessions: idle threads of the one spin for a while
-HEAD = '<ir_version: 10, opset_import: ["" : 21]>'
 F32 = np.float32
 
 
@@ -31,10 +29,7 @@ def random(*shape, scale=1.0):
 
 def model(text, weights=None, **feeds):
     """(model, feeds) of ONNX text; weights: initializers."""
-    made = parser.parse_model(f"{HEAD}\n{text}")
-    for name, value in (weights or {}).items():
-        made.graph.initializer.append(numpy_helper.from_array(value, name))
-    return made.SerializeToString(), feeds
+    return harness.from_text(text, **(weights or {})), feeds
 
 
 def workload(name):

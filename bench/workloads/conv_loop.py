@@ -1,13 +1,11 @@
 """A convolution of 16 channels in a loop, as in an iterative refinement."""
 
 import numpy as np
-from onnx import parser
 
-from harness import Workload, by_hand
+from harness import Workload, by_hand, from_text
 
 TRIPS = 1000
 MODEL = """
-<ir_version: 10, opset_import: ["" : 21]>
 conv_loop (int64 trips, float[1,16,16,16] x, float[16,16,3,3] k, float[16] bias) => (float[1,16,16,16] y) <bool yes = {1}> {
   y = Loop (trips, yes, x) <body = step (int64 i, bool go, float[1,16,16,16] s) => (bool on, float[1,16,16,16] t) {
     on = Identity (go)
@@ -29,7 +27,7 @@ def workload():
     return Workload(
         name="conv_loop",
         doc="Loop, Conv 3x3 of 16 channels and Tanh on [1,16,16,16]",
-        model=parser.parse_model(MODEL).SerializeToString(),
+        model=from_text(MODEL),
         feeds={"trips": np.array(TRIPS), **arrays},
         trips=TRIPS,
         first={"trips": np.array(1)},

@@ -1,13 +1,11 @@
 """A softmax in a loop."""
 
 import numpy as np
-from onnx import parser
 
-from harness import Workload, by_hand
+from harness import Workload, by_hand, from_text
 
 TRIPS = 1000
 MODEL = """
-<ir_version: 10, opset_import: ["" : 21]>
 softmax_loop (int64 trips, float[8,128] x) => (float[8,128] y) <bool yes = {1}> {
   y = Loop (trips, yes, x) <body = step (int64 i, bool go, float[8,128] s) => (bool on, float[8,128] t) {
     on = Identity (go)
@@ -27,7 +25,7 @@ def workload():
     return Workload(
         name="softmax_loop",
         doc="Loop, Softmax over the rows of [8,128] and Add",
-        model=parser.parse_model(MODEL).SerializeToString(),
+        model=from_text(MODEL),
         feeds={"trips": np.array(TRIPS), **arrays},
         trips=TRIPS,
         first={"trips": np.array(1)},

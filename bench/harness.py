@@ -18,6 +18,8 @@ from statistics import median
 from typing import Any, Callable, Optional
 
 import numpy as np
+from onnx import numpy_helper, parser
+from spellings import spell
 
 BENCH = Path(__file__).resolve().parent
 ONE_THREAD_XLA = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
@@ -49,7 +51,7 @@ class Workload:
 
     name: str
     doc: str  #: one line: what runs, with sizes
-    model: bytes  #: a serialized ModelProto
+    model: Any  #: a serialized ModelProto; in a spelling, it may be a Network of rondel.network
     feeds: dict  #: name to array
     trips: int  #: number of trips of one call
     first: Optional[dict] = (
@@ -65,6 +67,8 @@ class Workload:
     )
 
     by_hand: Optional[Callable] = None  #: the computation in C++: by_hand() -> (function, its outputs)
+    spelled: Callable = dict  #: spellings of its own: spelled() -> {name: model}
+    unspelled: tuple = ()  #: spellings (see spellings.py) that this workload has not
 
     def run(self, session, **instead):
         feeds = self.feeds | instead
@@ -83,6 +87,10 @@ class Measurement:
 
 def session(engine, model):
     """A session on one thread; `engine` is the name of a module with onnxruntime's interface."""
+    if hasattr(model, "build_session"):
+        options = __import__(engine).SessionOptions()
+        options.intra_op_num_threads = 1
+        return model.build_session(options)
     return measuring.make_session(engine, model, 1, {})
 
 
@@ -117,21 +125,30 @@ def prepare(engine, workload):
 
 
 def measure(workload, engines, rounds, report=lambda done: None):
-    """A Measurement for each engine; the engines take turns, each round in another order."""
+    """A Measurement for each engine, and for each (engine, spelling); they take turns, each round in another order."""
     prepared = {engine: prepare(engine, workload) for engine in engines}
-    calls = {engine: call for engine, (call, _, _) in prepared.items()}
+    for name, spelled in spell(workload).items():
+        prepared["rondel", name] = prepare("rondel", spelled)
+    calls = {who: call for who, (call, _, _) in prepared.items()}
     for call in calls.values():
         warm_up(call)
     seconds = measure_in_turns(calls, rounds, report)
     return {
-        engine: Measurement(
-            trip_ns=median(seconds[engine]) / workload.trips * 1e9,
+        who: Measurement(
+            trip_ns=median(seconds[who]) / workload.trips * 1e9,
             load_ms=ready * 1e3,
             peak_mib=None,
             outputs=outputs,
         )
-        for engine, (_, ready, outputs) in prepared.items()
+        for who, (_, ready, outputs) in prepared.items()
     }
+
+
+def from_text(text, **weights):
+    """A serialized model, from ONNX text without its header and from arrays."""
+    model = parser.parse_model(f'<ir_version: 10, opset_import: ["" : 21]> {text}')
+    model.graph.initializer.extend(numpy_helper.from_array(value, name) for name, value in weights.items())
+    return model.SerializeToString()
 
 
 def by_hand(name, *arguments):
@@ -152,7 +169,7 @@ def library_by_hand():
     """by_hand.cpp, compiled for this machine."""
     source = BENCH / "by_hand.cpp"
     LIBRARY.parent.mkdir(parents=True, exist_ok=True)
-    flags = ["-O3", "-march=native", "-fopenmp-simd", "-shared", "-fPIC", "-std=c++20"]
+    flags = ["-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC", "-std=c++20"]
     subprocess.run(["c++", *flags, str(source), "-o", str(LIBRARY)], check=True)
     return ctypes.CDLL(str(LIBRARY))
 

@@ -2,6 +2,7 @@
 
     python bench/run.py                       all workloads
     python bench/run.py --only scalar_loop    one of them (may be given again)
+    python bench/run.py --spellings           a line for each spelling of a loop, too
     python bench/run.py --quick               three rounds instead of eleven, memory not measured
 
 The table is also written to build/bench/latest.json. JAX takes part where it is installed. Exit
@@ -23,7 +24,8 @@ RESULTS = BENCH.parent / "build" / "bench" / "latest.json"
 FOOT = """\
 trip: median of {rounds} rounds of calls through Python (as many as take 20 ms), divided by the trips;
 engines take turns in one process, one thread each. ratio: ONNX Runtime's time divided by Rondel's.
-limit: Rondel's time as a part of the limit in bench/README.md. by hand: bench/by_hand.cpp, compiled
+limit: Rondel's time as a part of the limit in bench/README.md. slowest spelling: of those in
+bench/spellings.py, beside the time of the model as it is written; an f64 counts as two f32. by hand: bench/by_hand.cpp, compiled
 with -O3. load: making the session and its first run, minus a second run. peak: the memory that
 loading and running add, at most, to a fresh process with only that engine.
 {processor}, {cores} cores, {date}."""
@@ -45,7 +47,7 @@ def main(arguments=None):
             failed.append(name)
             say(f"{name}: {type(failure).__name__}: {failure}\n")
     say("")
-    print(table(rows))
+    print(table(rows, options.spellings))
     where = measuring.describe_machine()
     print(FOOT.format(rounds=rounds, **where))
     write(rows, where | {"rounds": rounds})
@@ -65,6 +67,7 @@ def parse(arguments):
     parser.add_argument(
         "--only", action="append", choices=NAMES, metavar="NAME", help=", ".join(NAMES)
     )
+    parser.add_argument("--spellings", action="store_true", help="a line for each spelling of a loop")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, memory not measured")
     return parser.parse_args(arguments)
 
@@ -82,63 +85,75 @@ def measure_one(name, engines, rounds, memory):
         say(f"{name} ... memory")
         for engine in taking_part:
             measured[engine].peak_mib = peak_memory(engine, name)
-    difference = disagreement(measured["rondel"].outputs, measured["onnxruntime"].outputs)
-    mine, theirs = measured["rondel"].trip_ns, measured["onnxruntime"].trip_ns
+    theirs = measured["onnxruntime"]
+    spelled = {who[1]: m for who, m in measured.items() if isinstance(who, tuple)}
+    difference = max(disagreement(m.outputs, theirs.outputs) for m in measured.values())
+    mine = measured["rondel"].trip_ns
     limit_ns = workload.limit_ns
     if workload.limit_by_hand:
         limit_ns = workload.limit_by_hand * measured["by hand"].trip_ns
     elif workload.limit_ratio:
-        limit_ns = workload.limit_ratio * theirs
+        limit_ns = workload.limit_ratio * theirs.trip_ns
     return {
         "name": name,
         "doc": workload.doc,
         "trips": workload.trips,
         "limit_ns": limit_ns,
-        "ratio": theirs / mine,
-        "part_of_limit": mine / limit_ns if limit_ns else None,
+        "ratio": theirs.trip_ns / mine,
         "difference": difference,
         "agrees": difference <= workload.tolerance,
         "engines": {
             engine: {"trip_ns": m.trip_ns, "load_ms": m.load_ms, "peak_mib": m.peak_mib}
             for engine, m in measured.items()
+            if engine in taking_part
+        },
+        "spellings": {
+            name: {"trip_ns": m.trip_ns, "load_ms": m.load_ms, "cost": m.trip_ns / mine / (2 if name == "double" else 1)}
+            for name, m in spelled.items()
         },
     }
 
 
-def table(rows):
-    """The table: a line for each workload and engine, Rondel's first."""
+def table(rows, spellings=False):
+    """The table: a line for each workload and engine, Rondel's first; with `spellings` also one for each of those."""
     from rondel.texts import render  # not above: `main` says where rondel is not installed
 
-    head = [
-        "workload",
-        "engine",
-        "trips",
-        "trip ns",
-        "ratio",
-        "limit",
-        "load ms",
-        "peak MiB",
-        "equal",
-    ]
+    head = ["workload", "engine", "trips", "trip ns", "ratio", "limit", "load ms", "peak MiB", "equal", "slowest spelling"]
     cells = []
     for row in rows:
+        limit_ns = row["limit_ns"]
         for engine, m in row["engines"].items():
             first = engine == "rondel"
-            limit = f"{row['part_of_limit']:.0%}" if first and row["limit_ns"] else ""
             cells.append(
                 [
                     row["name"] if first else "",
                     engine,
                     f"{row['trips']:,}" if first else "",
-                    f"{m['trip_ns']:,.1f}" if m["trip_ns"] < 1000 else f"{m['trip_ns']:,.0f}",
+                    nanoseconds(m["trip_ns"]),
                     f"{row['ratio']:.2f}x" if first else "",
-                    limit,
+                    f"{m['trip_ns'] / limit_ns:.0%}" if first and limit_ns else "",
                     f"{m['load_ms']:.1f}",
                     "" if m["peak_mib"] is None else f"{m['peak_mib']:.1f}",
                     ("yes" if row["agrees"] else "NO") if first else "",
+                    slowest(row["spellings"]) if first else "",
                 ]
             )
-    return render(head, cells, right=head[2:-1])
+        for name, m in row["spellings"].items() if spellings else ():
+            limit = f"{m['cost'] * row['engines']['rondel']['trip_ns'] / limit_ns:.0%}" if limit_ns else ""
+            cells.append(["", f"  {name}", "", nanoseconds(m["trip_ns"]), "", limit, f"{m['load_ms']:.1f}", "", "", f"{m['cost']:.2f}x"])
+    return render(head, cells, right=head[2:-2])
+
+
+def nanoseconds(number):
+    return f"{number:,.1f}" if number < 1000 else f"{number:,.0f}"
+
+
+def slowest(spellings):
+    """Of the spellings of a row, and the cost of it in the unit of the first one."""
+    if not spellings:
+        return ""
+    name = max(spellings, key=lambda name: spellings[name]["cost"])
+    return f"{name}, {spellings[name]['cost']:.2f}x the first"
 
 
 def write(rows, where):

@@ -12,15 +12,14 @@ import sys
 import time
 
 import numpy as np
-from onnx import numpy_helper, parser
 
 import harness
 from workloads import load
-from workloads.lstm_scan import cell
+from workloads.lstm import cell
+from workloads.transformer import blocks
 
 SECONDS = 3.0
 PAUSE = 0.005  #: seconds between two sessions: idle threads of the one spin for a while
-HEAD = '<ir_version: 10, opset_import: ["" : 21]>'
 F32 = np.float32
 
 
@@ -30,10 +29,7 @@ def random(*shape, scale=1.0):
 
 def model(text, weights=None, **feeds):
     """(model, feeds) of ONNX text; weights: initializers."""
-    made = parser.parse_model(f"{HEAD}\n{text}")
-    for name, value in (weights or {}).items():
-        made.graph.initializer.append(numpy_helper.from_array(value, name))
-    return made.SerializeToString(), feeds
+    return harness.from_text(text, **(weights or {})), feeds
 
 
 def workload(name):
@@ -63,27 +59,9 @@ def lstm_op(batch, size, trips):
     )
 
 
-def transformer(blocks, length, width, heads=4):
-    """Blocks of attention and a network of two layers, each behind a LayerNormalization."""
-    lines, weights, x, part = [], {}, "x", width // heads
-    for k in range(blocks):
-        for name, shape in {"q": (width, width), "k": (width, width), "v": (width, width), "o": (width, width), "up": (width, 4 * width), "down": (4 * width, width)}.items():
-            weights[f"{name}{k}"] = random(*shape, scale=width**-0.5)
-        for name in ("g1", "b1", "g2", "b2"):
-            weights[f"{name}{k}"] = random(width)
-        lines.append(f"n{k} = LayerNormalization ({x}, g1{k}, b1{k})")
-        for name, order in (("q", "1, 0, 2"), ("k", "1, 2, 0"), ("v", "1, 0, 2")):
-            lines.append(f"m{name}{k} = MatMul (n{k}, {name}{k})")
-            lines.append(f"s{name}{k} = Reshape (m{name}{k}, split)")
-            lines.append(f"h{name}{k} = Transpose <perm = [{order}]> (s{name}{k})")
-        lines.append(f"""scores{k} = MatMul (hq{k}, hk{k})  scaled{k} = Mul (scores{k}, scale)  p{k} = Softmax (scaled{k})
-          mixed{k} = MatMul (p{k}, hv{k})  back{k} = Transpose <perm = [1, 0, 2]> (mixed{k})  joined{k} = Reshape (back{k}, join)
-          out{k} = MatMul (joined{k}, o{k})  y{k} = Add ({x}, out{k})  z{k} = LayerNormalization (y{k}, g2{k}, b2{k})
-          up_{k} = MatMul (z{k}, up{k})  r{k} = Relu (up_{k})  down_{k} = MatMul (r{k}, down{k})  x{k} = Add (y{k}, down_{k})""")
-        x = f"x{k}"
-    weights |= {"scale": np.array(part**-0.5, F32), "split": np.array([0, heads, -1]), "join": np.array([0, -1])}
-    body = "\n".join(lines)
-    return model(f"blocks (float[{length}, {width}] x) => (float[{length}, {width}] {x}) {{ {body} }}", weights, x=random(length, width))
+def transformer(*sizes):
+    text, weights = blocks(*sizes)
+    return model(text, weights, x=random(*sizes[1:3]))
 
 
 ROWS = {
@@ -95,20 +73,12 @@ ROWS = {
           ys = Scan <num_scan_inputs = 1, body = row (float[256] x) => (float[256] y) { e = Exp (x)  s = ReduceSum <keepdims = 1> (e)  y = Div (e, s) }> (xs) }""",
         xs=random(2000, 256),
     ),
-    "MatMul 512^3": lambda: model("m (float[512, 512] a, float[512, 512] b) => (float[512, 512] c) { c = MatMul (a, b) }", a=random(512, 512), b=random(512, 512)),
-    "Conv 3x3, 64 maps, 56x56": lambda: model(
-        "m (float[1, 64, 56, 56] x) => (float[1, 64, 56, 56] y) { y = Conv <pads = [1, 1, 1, 1]> (x, w) }",
-        {"w": random(64, 64, 3, 3)},
-        x=random(1, 64, 56, 56),
-    ),
-    "two transformer blocks, S128 d256": lambda: transformer(2, 128, 256),
-    "two transformer blocks, S128 d768": lambda: transformer(2, 128, 768, heads=12),
-    "Softmax [512,512]": lambda: model("m (float[512, 512] x) => (float[512, 512] y) { y = Softmax (x) }", x=random(512, 512)),
-    "LayerNormalization [512,1024]": lambda: model(
-        "m (float[512, 1024] x) => (float[512, 1024] y) { y = LayerNormalization (x, g, b) }",
-        {"g": random(1024), "b": random(1024)},
-        x=random(512, 1024),
-    ),
+    "MatMul 512^3": lambda: workload("matmul_op"),
+    "Conv 3x3, 64 maps, 56x56": lambda: workload("conv_op"),
+    "two transformer blocks, S128 d256": lambda: workload("transformer_blocks"),
+    "two transformer blocks, S128 d768": lambda: transformer(2, 128, 768, 12),
+    "Softmax [512,512]": lambda: workload("softmax_op"),
+    "LayerNormalization [512,1024]": lambda: workload("layer_norm_op"),
     "Gelu [n,m] of [512,1024]": lambda: model("m (float[n, m] x) => (float[n, m] y) { y = Gelu (x) }", x=random(512, 1024)),
     "small: Add of f32[1000]": lambda: model("m (float[n] x) => (float[n] y) { y = Add (x, x) }", x=random(1000)),
     "small: f32[256] state, 8 ops": lambda: workload("elementwise_loop"),

@@ -1,13 +1,11 @@
 """The bookkeeping of a beam search without its network: scores added, the best four of 200, nested Ifs."""
 
 import numpy as np
-from onnx import parser
 
-from harness import Workload, by_hand
+from harness import Workload, by_hand, from_text
 
 TRIPS, EOS = 10_000, 7
 MODEL = """
-<ir_version: 10, opset_import: ["" : 21]>
 beam_search (int64 most, float[4,50] table, int64 eos) => (float[4] scores, int64[4] last, int64 ended, int64[T,4] parents)
 <bool yes = {1}, float[4] zeros = {0, -9, -9, -9}, int64[4] begin = {1, 2, 3, 4}, int64 none = {0}, int64 width = {50},
  int64[1] four = {4}, int64[1] last_axis = {-1}, int64 zero = {0}, int64 three = {3}, float half = {0.5}> {
@@ -56,7 +54,7 @@ def workload():
     return Workload(
         name="beam_search",
         doc="Loop, the bookkeeping of 4 beams of 50 words",
-        model=parser.parse_model(MODEL).SerializeToString(),
+        model=from_text(MODEL),
         feeds={"most": np.array(TRIPS), "table": table(), "eos": np.array(EOS)},
         trips=TRIPS,
         first={"most": np.array(1)},

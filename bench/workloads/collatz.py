@@ -1,14 +1,12 @@
 """The lengths of the Collatz sequences up to 3,000: an If in a loop that ends by its condition, in a loop."""
 
 import numpy as np
-from onnx import parser
 
-from harness import Workload, by_hand
+from harness import Workload, by_hand, from_text
 
 MOST = 3000
 STEPS = 215_063  # steps of all sequences together
 MODEL = """
-<ir_version: 10, opset_import: ["" : 21]>
 collatz (int64 most) => (int64 steps)
 <bool yes = {1}, int64 zero = {0}, int64 one = {1}, int64 two = {2}, int64 three = {3}> {
   steps = Loop (most, yes, zero) <body = each (int64 i, bool go, int64 before) => (bool on, int64 after) {
@@ -33,7 +31,7 @@ def workload():
     return Workload(
         name="collatz",
         doc="If in a conditional Loop in a Loop, on i64 scalars",
-        model=parser.parse_model(MODEL).SerializeToString(),
+        model=from_text(MODEL),
         feeds={"most": np.array(MOST)},
         trips=STEPS,
         first={"most": np.array(2)},

@@ -1,13 +1,11 @@
 """A loop in a loop, 1,000 x 1,000 trips of v*0.5 + 1 on one float: the cost of an inner loop."""
 
 import numpy as np
-from onnx import parser
 
-from harness import Workload, by_hand
+from harness import Workload, by_hand, from_text
 
 TRIPS = 1000
 MODEL = """
-<ir_version: 10, opset_import: ["" : 21]>
 nested_loops (int64 trips, float start) => (float last) <bool yes = {1}, float half = {0.5}, float one = {1.0}> {
   last = Loop (trips, yes, start) <body = outer (int64 i, bool go, float v) => (bool on, float w) {
     on = Identity (go)
@@ -25,7 +23,7 @@ def workload():
     return Workload(
         name="nested_loops",
         doc="Loop in Loop, 1,000 x 1,000 trips on a f32 scalar",
-        model=parser.parse_model(MODEL).SerializeToString(),
+        model=from_text(MODEL),
         feeds={"trips": np.array(TRIPS), "start": np.array(3, np.float32)},
         trips=TRIPS * TRIPS,
         first={"trips": np.array(1)},

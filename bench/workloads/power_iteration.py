@@ -1,13 +1,11 @@
 """x = A x / |A x|: a matrix-vector product and a norm."""
 
 import numpy as np
-from onnx import parser
 
-from harness import Workload, by_hand
+from harness import Workload, by_hand, from_text
 
 TRIPS, SIZE = 2000, 128
 MODEL = f"""
-<ir_version: 10, opset_import: ["" : 21]>
 power_iteration (int64 trips, float[{SIZE},{SIZE}] a, float[{SIZE},1] x) => (float[{SIZE},1] last) <bool yes = {{1}}> {{
   last = Loop (trips, yes, x) <body = step (int64 i, bool go, float[{SIZE},1] v) => (bool on, float[{SIZE},1] w) {{
     on = Identity (go)
@@ -29,7 +27,7 @@ def workload():
     return Workload(
         name="power_iteration",
         doc="Loop, MatMul [128,128] x [128,1] and a norm",
-        model=parser.parse_model(MODEL).SerializeToString(),
+        model=from_text(MODEL),
         feeds={"trips": np.array(TRIPS), **arrays()},
         trips=TRIPS,
         first={"trips": np.array(1)},

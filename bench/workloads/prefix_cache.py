@@ -1,13 +1,11 @@
 """Caches of fixed size, of which each trip reads as many rows as data say: `k[:, :n]`, as exporters write attention with a static cache."""
 
 import numpy as np
-from onnx import parser
 
-from harness import Workload
+from harness import Workload, from_text
 
 TRIPS, HEADS, ROOM, WIDTH = 256, 8, 512, 64
 MODEL = f"""
-<ir_version: 10, opset_import: ["" : 21]>
 prefix_cache (int64 trips, int64[N] counts, float[{HEADS},{ROOM},{WIDTH}] k, float[{HEADS},{ROOM},{WIDTH}] v, float[{HEADS},1,{WIDTH}] query)
     => (float[{HEADS},1,{WIDTH}] last) <int64[1] zero = {{0}}, int64[1] axis = {{1}}, bool yes = {{1}}> {{
   last = Loop (trips, yes, query) <body = step (int64 i, bool go, float[{HEADS},1,{WIDTH}] q) => (bool on, float[{HEADS},1,{WIDTH}] read) {{
@@ -31,7 +29,7 @@ def workload():
     return Workload(
         name="prefix_cache",
         doc="attention over k[:, :n] and v[:, :n] of f32[8,512,64], n up to 512",
-        model=parser.parse_model(MODEL).SerializeToString(),
+        model=from_text(MODEL),
         feeds={
             "trips": np.array(TRIPS),
             "counts": random.permutation(np.arange(1, 2 * TRIPS + 1, 2)),

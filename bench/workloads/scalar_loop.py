@@ -1,13 +1,11 @@
 """b = b*a + c on f32 scalars: the cost of a nearly empty trip."""
 
 import numpy as np
-from onnx import parser
 
-from harness import Workload
+from harness import Workload, from_text
 
 TRIPS = 1_000_000
 MODEL = """
-<ir_version: 10, opset_import: ["" : 21]>
 scalar_loop (int64 trips, float b, float a, float c) => (float last) {
   last = Loop (trips, "", b) <body = step (int64 i, bool go, float now)
                                  => (bool go_on, float next) {
@@ -23,7 +21,7 @@ def workload():
     return Workload(
         name="scalar_loop",
         doc="Loop, b = b*a + c on f32 scalars",
-        model=parser.parse_model(MODEL).SerializeToString(),
+        model=from_text(MODEL),
         feeds={
             "trips": np.array(TRIPS),
             "b": np.array(1, np.float32),

@@ -1,13 +1,11 @@
 """A loop of a few trips that data end and that stacks something: what entering and leaving a loop costs."""
 
 import numpy as np
-from onnx import parser
 
-from harness import Workload
+from harness import Workload, from_text
 
 TRIPS = 8
 MODEL = """
-<ir_version: 10, opset_import: ["" : 21]>
 root (float[n] a) => (float[n] r, float[k] steps)
 <int64 most = {50}, float one = {1}, float small = {0.00001}> {
   yes = Constant <value = bool {1}> ()
@@ -30,7 +28,7 @@ def workload():
     return Workload(
         name="short_loop",
         doc="the README's square roots: Loop until no element of f32[3] changes, 8 trips",
-        model=parser.parse_model(MODEL).SerializeToString(),
+        model=from_text(MODEL),
         feeds={"a": np.array([2, 9, 100], np.float32)},
         trips=TRIPS,
         limit_ratio=0.5,

@@ -20,5 +20,6 @@ def workload():
         model=speech.model_path().read_bytes(),
         feeds={"samples": noise.astype(np.float32)},
         trips=CHUNKS,
+        unspelled=("double",),  # the caller's state is f32
         call=lambda session, feeds: [speech.probabilities(session, feeds["samples"])],
     )

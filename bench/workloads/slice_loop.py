@@ -1,13 +1,11 @@
 """A recurrence over a sequence that is read by slices, as torch exports `x[:, t:t + 1]`."""
 
 import numpy as np
-from onnx import parser
 
-from harness import Workload
+from harness import Workload, from_text
 
 TRIPS = 2000
 MODEL = """
-<ir_version: 10, opset_import: ["" : 21]>
 slice_loop (float[B,T,C] x, float[B,1,C] h0) => (float[B,1,C] last)
 <bool yes = {1}, int64 second = {1}, int64[1] first = {0}, int64[1] one = {1}, float keep = {0.9}> {
   sizes = Shape (x)
@@ -31,7 +29,7 @@ def workload():
     return Workload(
         name="slice_loop",
         doc="Loop, a leaky Tanh cell on x[:, t:t+1] of f32[4,2000,16]",
-        model=parser.parse_model(MODEL).SerializeToString(),
+        model=from_text(MODEL),
         feeds={"x": x, "h0": np.zeros((4, 1, 16), np.float32)},
         trips=TRIPS,
         first={"x": x[:, :1].copy()},

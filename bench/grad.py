@@ -24,7 +24,7 @@ import onnx.parser
 from rondel.benchmarking import peak_memory
 
 import harness
-from workloads import lstm_scan
+from workloads import lstm as lstm_cell
 
 ROUNDS = 9
 HEAD = '<ir_version: 10, opset_import: ["" : 21]>\n'
@@ -47,7 +47,7 @@ def lstm(batch, limit, checkpoint="none", size=256, trips=100):
     model = f"""
     lstm (float[{trips}, {batch}, {size}] xs, float[{batch}, {size}] h0, float[{size}, {4 * size}] w,
           float[{size}, {4 * size}] r, float[{4 * size}] bias) => (float loss) {{
-      h, c, hs = Scan <num_scan_inputs = 1, body = {lstm_scan.cell(batch, size)}> (h0, h0, xs)
+      h, c, hs = Scan <num_scan_inputs = 1, body = {lstm_cell.cell(batch, size)}> (h0, h0, xs)
       squares = Mul (hs, hs)
       loss = ReduceMean <keepdims = 0> (squares)
     }}"""
@@ -64,7 +64,7 @@ def lstm(batch, limit, checkpoint="none", size=256, trips=100):
         import jax.numpy as jnp
 
         def loss(xs, h0, w, r, bias):
-            cell = lstm_scan.cell_in_jax(w, r, bias)
+            cell = lstm_cell.cell_in_jax(w, r, bias)
             return jnp.mean(scan_in_jax(cell, (h0, h0), xs, trips, checkpoint)[1] ** 2)
 
         return loss

@@ -79,11 +79,10 @@ def op(name, batch, size, trips, **limits):
     )
 
 
-def _in_jax(xs, w, r, bias, zeros):
+def cell_in_jax(w, r, bias):
+    """The cell as a function for jax.lax.scan."""
     import jax
     import jax.numpy as jnp
-
-    w, r, bias = (jnp.asarray(a[0]) for a in (w, r, bias))
 
     def step(state, x):
         h, c = state
@@ -91,6 +90,15 @@ def _in_jax(xs, w, r, bias, zeros):
         c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
         h = jax.nn.sigmoid(o) * jnp.tanh(c)
         return (h, c), h
+
+    return step
+
+
+def _in_jax(xs, w, r, bias, zeros):
+    import jax
+    import jax.numpy as jnp
+
+    step = cell_in_jax(*(jnp.asarray(a[0]) for a in (w, r, bias)))
 
     @jax.jit
     def scan(xs, h0, c0):

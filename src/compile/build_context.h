@@ -31,4 +31,10 @@ struct BuildContext {
   std::shared_ptr<StepOrigins> origins = {};  ///< null: nobody asks for them
 };
 
+/// When to ask for code of shapes that come again and again: soon, if programs are compiled at any
+/// cost.
+inline runtime::ComeAgain when_to_ask(const ProgramCompiler& c) {
+  return {c.compiles_at_once() ? 1U : 8U};
+}
+
 }  // namespace rondel::compile

@@ -510,7 +510,7 @@ NativeSource native_source(const BuildContext& b, ir::NodeId n) {
                       code->value_inputs()};
   if (!code->makes_own_code()) return source;
   source.own_code = [code](std::span<const Value> outer) { return code->get_own(outer); };
-  source.first_own_code = b.compiler->compiles_at_once() ? 1 : 8;
+  source.when = when_to_ask(*b.compiler);
   return source;
 }
 

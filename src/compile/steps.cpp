@@ -56,6 +56,7 @@ struct GroupCode {
   std::vector<lowering::ExtentList> lists;
   std::vector<std::size_t> type_values;
   std::shared_ptr<ProgramCompiler> compiler;
+  static constexpr std::size_t most_own = 8;  ///< shapes with code of their own
 
   /// The output types: computed from the extents if the class has expressions for them, or else
   /// inferred for these inputs.
@@ -94,6 +95,19 @@ struct GroupCode {
     return *by_shapes_.get(shapes.key, [&] { return make(shapes, dying); });
   }
 
+  /// Code for these very shapes, in which all extents are numbers. Null until it is ready, and if
+  /// the class knows as much.
+  std::shared_ptr<const scalar::Executable> own(std::span<const Value> inputs,
+                                                std::span<const std::size_t> dying) {
+    const lowering::ShapeClass c = lowering::classify(inputs, declared, program_values);
+    if (std::ranges::all_of(c.types, &ir::Type::is_static)) return nullptr;
+    const lowering::ShapeClass shapes = lowering::classify(inputs, exactly(inputs), value_inputs);
+    const auto made = own_.get(shapes.key, [&] {
+      return compiler->make_ahead(lowering::lower_group(graph, by_rows, shapes, dying));
+    });
+    return made->ready() ? made->code : nullptr;
+  }
+
  private:
   std::shared_ptr<const scalar::Executable> make(const lowering::ShapeClass& c,
                                                  std::span<const std::size_t> dying) const {
@@ -116,6 +130,7 @@ struct GroupCode {
   LruCache<std::shared_ptr<const TypesOfGroup>> classes_;
   LruCache<runtime::OutputTypes> types_;  ///< by exact extents, if the class has no expressions
   LruCache<std::shared_ptr<const scalar::Executable>> by_class_, by_shapes_;
+  LruCache<ProgramCompiler::Ahead> own_{most_own};
 };
 
 /// The longest list of extents that is part of a group's class.
@@ -387,6 +402,15 @@ std::unique_ptr<runtime::ProgramStep> program_step(const BuildContext& b, ir::Gr
     return kept->executable(inputs, dying);
   };
   step->class_of = [kept](std::span<const Value> inputs) { return kept->class_of(inputs, [] {}); };
+  // Elements that are computed one by one gain nothing.
+  const bool gains = std::ranges::any_of(
+      group.nodes, [&](ir::NodeId n) { return !ops::is_elementwise(*b.graph->node(n).op); });
+  if (gains && b.compiler->makes_ahead()) {
+    step->own_code = [kept](std::span<const Value> inputs, std::span<const std::size_t> dying) {
+      return kept->own(inputs, dying);
+    };
+    step->when = when_to_ask(*b.compiler);
+  }
   return step;
 }
 

@@ -168,13 +168,22 @@ class Grouper {
     constexpr std::int64_t shortest_row = 16;
     const auto &first = groups_[from].nodes, &second = groups_[into].nodes;
     if (first.size() + second.size() > most_nodes || is_read_between(from, into)) return false;
-    for (const NodeId n : first)
-      if (!std::ranges::all_of(g_.node(n).inputs, [&](ValueId v) { return lasts_until(v, into); }))
-        return false;
     std::vector<NodeId> both = first;
     both.insert(both.end(), second.begin(), second.end());
     const std::optional<RowSchedule> rows = schedule_rows(g_, types_, both);
-    return rows && !rows->rows_shorter_than(shortest_row);
+    return rows && !rows->rows_shorter_than(shortest_row) &&
+           std::ranges::all_of(first, [&](NodeId n) {
+             return std::ranges::all_of(g_.node(n).inputs, [&](ValueId v) {
+               return lasts_until(v, into) || is_written_over_by(into, v, *rows);
+             });
+           });
+  }
+  /// Whether the group computes the state that follows v, and may write it over v.
+  bool is_written_over_by(std::size_t group, ValueId v, const RowSchedule& rows) const {
+    const ValueId next = next_state(v);
+    const auto made = group_of_.find(next);
+    return next != ValueId::none && made != group_of_.end() && made->second == group &&
+           type(next) == type(v) && rows.may_write_over(g_, next, v);
   }
   /// The groups that compute inputs of a group, the latest first.
   std::vector<std::size_t> makers(const Group& group) const {
@@ -255,16 +264,20 @@ class Grouper {
   /// Whether no group up to this one computes the state that follows v, over which it would be
   /// written.
   bool lasts_until(ValueId v, std::size_t group) const {
-    if (v == ValueId::none) return true;
+    const ValueId next = v == ValueId::none ? v : next_state(v);
+    const auto made = next == ValueId::none ? group_of_.end() : group_of_.find(next);
+    return made == group_of_.end() || made->second > group;
+  }
+  /// The next value of a state of the loop around; none for other values.
+  ValueId next_state(ValueId v) const {
     const ir::ValueInfo& info = g_.value(v);
     const NodeId around = g_.region(info.region).parent;
     if (info.producer != NodeId::none || around == NodeId::none || !g_.node(around).is_loop())
-      return true;
+      return ValueId::none;
     const std::size_t states = ir::LoopParts(g_.node(around)).states;
     const auto number = static_cast<std::size_t>(info.position);
-    if (number < 2 || number >= 2 + states) return true;
-    const auto made = group_of_.find(g_.region(info.region).results[number - 1]);
-    return made == group_of_.end() || made->second > group;
+    return number < 2 || number >= 2 + states ? ValueId::none
+                                              : g_.region(info.region).results[number - 1];
   }
 
   /// Whether the node gives the beginning of a value that lies in a buffer.

@@ -4,7 +4,6 @@
 #include "scalar/loop_binding.h"
 
 #include <atomic>
-#include <bit>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -318,7 +317,7 @@ struct NativeSource {
   /// Returns code for these very shapes, which is better than that of their class, as soon as there
   /// is some. Called now and then for shapes that come again and again. Empty: there never is any.
   std::function<std::optional<Answer>(std::span<const Value> outer)> own_code = {};
-  std::uint32_t first_own_code = 0;  ///< called first after so many runs: a power of two
+  ComeAgain when = {};  ///< to call it
 
   /// The native region for the values in these slots, or null.
   template <class Native, class Slots>
@@ -328,8 +327,7 @@ struct NativeSource {
     auto* found = cache.by_shapes.find(frame, outer);
     const int threads = frame.run().threads;
     if (found != nullptr && (!found->native || found->native->threads() == threads)) {
-      if (!own_code || !found->native || found->native->code()->own ||
-          !is_asked_after(++found->runs))
+      if (!own_code || !found->native || found->native->code()->own || !when.now(++found->runs))
         return found->native.get();
       Native* better = with_own_code(cache, outer, slots, frame);
       return better != nullptr ? better : found->native.get();
@@ -344,10 +342,6 @@ struct NativeSource {
   }
 
  private:
-  bool is_asked_after(std::uint32_t runs) const {
-    return runs >= first_own_code && std::has_single_bit(runs);
-  }
-
   template <class Native, class Slots>
   Native* with_own_code(NativeCache<Native>& cache, std::span<const Slot> outer, const Slots& slots,
                         Frame& frame) const {

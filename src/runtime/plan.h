@@ -10,6 +10,7 @@
 #include "scalar/program.h"
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -240,6 +241,13 @@ class ClassTypes {
   virtual bool evaluate(std::span<const Tensor* const> inputs, OutputTypes&) const = 0;
 };
 
+/// When to ask for better code of shapes that come again and again: after so many runs of them, and
+/// whenever the number of runs has doubled.
+struct ComeAgain {
+  std::uint32_t first = 0;  ///< a power of two
+  bool now(std::uint32_t runs) const { return runs >= first && std::has_single_bit(runs); }
+};
+
 /// Runs a scalar program. What was prepared for the last few keys (shapes, contiguity, values of
 /// `value_inputs`) is cached. For other inputs of a cached shape class, only types are computed,
 /// from the class. For all other inputs, `types` checks the inputs and gives the output types; then
@@ -265,6 +273,10 @@ class ProgramStep : public Step {
   std::ptrdiff_t viewed = -1;  ///< the input whose views `view` returns; -1: views of a constant
   bool checks_always = false;  ///< the program may fail even if its outputs have no elements
   bool can_fail = true;        ///< a check of the program, or of extents, may fail
+  /// Returns code for these very shapes, which is better than that of their class; null until there
+  /// is some. Empty: there never is any.
+  ExecutableFor own_code = {};
+  ComeAgain when = {};  ///< to call it
 
   std::unique_ptr<StepState> make_state() const override;
   void run(Frame&, StepState*) const override;

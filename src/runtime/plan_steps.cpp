@@ -62,6 +62,8 @@ struct PreparedProgram {
   ProgramCode code;                    ///< null if outputs are views or have no elements
   std::vector<scalar::View> operands;  ///< addresses are set before each call
   std::vector<std::int32_t> over;      ///< per output: the input that it may overwrite, or -1
+  std::uint32_t runs = 0;              ///< of these shapes, beside the first one
+  bool own_code = false;
 };
 
 struct ProgramState : StepState {
@@ -122,14 +124,30 @@ scalar::View view_of(const Shape& extents, const Shape& strides) {
   return {nullptr, extents.data(), strides.data()};
 }
 
+void find_overwritten(const ProgramStep& step, PreparedProgram& p) {
+  p.over.assign(step.outputs.size(), -1);
+  for (std::size_t j = 0; j < step.outputs.size() && p.code.code; ++j)
+    p.over[j] = p.code.code->program().buffers[step.inputs.size() + j].may_alias;
+}
+
+/// Code of these very shapes replaces that of their class, if they have come often and it is ready.
+void ask_for_own_code(const ProgramStep& step, PreparedProgram& p, Frame& frame) {
+  if (p.own_code || !p.code.code || !step.when.now(++p.runs)) return;
+  const TraceScope traced(frame.run().trace, ProfileEvent::Kind::prepare, step.source);
+  auto code = step.own_code(values_of(frame, step.inputs), step.dying);
+  if (!code) return;
+  p.code.workspace_bytes = static_cast<std::int64_t>(code->program().workspace_bytes());
+  p.code.code = std::move(code);
+  p.own_code = true;
+  find_overwritten(step, p);
+}
+
 /// Sets the entry's key and operands from the step's slots.
 PreparedProgram& bind(MruCache<PreparedProgram>::Entry& entry, const ProgramStep& step,
                       Frame& frame) {
   auto& [keys, p] = entry;
   keys.set(frame, step.inputs, step.value_inputs, step.view ? Strides::all : Strides::contiguity);
-  p.over.assign(step.outputs.size(), -1);
-  for (std::size_t j = 0; j < step.outputs.size() && p.code.code; ++j)
-    p.over[j] = p.code.code->program().buffers[step.inputs.size() + j].may_alias;
+  find_overwritten(step, p);
   p.operands.clear();
   for (std::size_t k = 0; k < step.inputs.size(); ++k)
     if (step.inputs[k] >= 0) p.operands.push_back(view_of(keys.shape(k), keys.strides(k)));
@@ -182,6 +200,8 @@ PreparedProgram* remember_in_class(const ProgramStep& step, ProgramState& state,
   p.given = std::move(given);
   p.outputs.swap(state.forms);
   p.code = *code;
+  p.runs = 0;
+  p.own_code = false;
   return &bind(entry, step, frame);
 }
 
@@ -294,6 +314,7 @@ std::unique_ptr<StepState> ProgramStep::make_state() const {
 void ProgramStep::run(Frame& frame, StepState* cache) const {
   auto& state = static_cast<ProgramState&>(*cache);
   PreparedProgram* p = state.cache.find(frame, inputs);
+  if (p != nullptr && own_code) ask_for_own_code(*this, *p, frame);
   if (p == nullptr) p = remember_in_class(*this, state, frame);
   if (p == nullptr) p = &remember(*this, state, frame);
   if (!p->given.empty()) return give_views(*this, *p, frame);

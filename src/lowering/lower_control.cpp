@@ -74,12 +74,14 @@ class ControlLowering {
   void declare_loop() {
     const ir::LoopParts parts(node_);
     const ir::Region& body = g_.region(parts.body);
+    const auto& c = tree_.shape_class();
     for (std::size_t s = 0; s < parts.states; ++s) {
       const ValueId v = body.params[2 + s];
       const bool invariant = tree_.is_invariant(parts, s);
+      const std::size_t at = parts.states_at() + s;
       states_.push_back(bind(invariant ? Kind::invariant : Kind::state, s, numbered("state", s),
                              type_of_state(v, s), invariant ? Access::in : Access::inout,
-                             !invariant || tree_.shape_class().contiguous[parts.states_at() + s]));
+                             !invariant || c.contiguous[at], invariant && c.dense_rows[at]));
       out_.bindings.back().type = tree_.memory_type(v);
       if (!tree_.is_one_element(v))
         lowering_.set_buffer(plan_.state(tree_.top(), s), states_.back());
@@ -94,9 +96,8 @@ class ControlLowering {
     stopped_ = bind(Kind::stopped, 0, "stopped", ir::Type::scalar(DType::i64), Access::out);
     for (std::size_t s = 0; s < parts.scans; ++s) {
       const std::size_t at = parts.scans_at() + s;
-      const auto& c = tree_.shape_class();
       outer_.emplace_back(node_.inputs[at], bind(Kind::scan, s, numbered("scan", s), c.types[at],
-                                                 Access::in, c.contiguous[at]));
+                                                 Access::in, c.contiguous[at], c.dense_rows[at]));
     }
     for (std::size_t k = 0; k < parts.stacks; ++k) declare_stack(parts, k);
   }

@@ -1,6 +1,7 @@
 #include "passes/fuse_multiply_add.h"
 
 #include "ir/builder.h"
+#include "ops/scalars.h"
 
 namespace rondel::passes {
 namespace {
@@ -10,11 +11,18 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-/// The product that computes `v`, if `v` has no other reader.
+/// Whether the value is the scalar 0.
+bool is_zero(const Graph& g, ValueId v) {
+  const Tensor* t = g.constant(v);
+  return t != nullptr && t->rank() == 0 && ops::float_value(*t) == 0;
+}
+
+/// The product that computes `v`, if `v` has no other reader. An fma that adds nothing is one, too.
 const Node* product(const Graph& g, ValueId v, ir::RegionId r) {
   if (g.value(v).producer == NodeId::none || g.value(v).uses.size() != 1) return nullptr;
   const Node& n = g.node(g.value(v).producer);
-  return n.op->name == "mul" && n.region == r ? &n : nullptr;
+  const bool multiplies = n.op->name == "mul" || (n.op->name == "fma" && is_zero(g, n.inputs[2]));
+  return multiplies && n.region == r ? &n : nullptr;
 }
 
 bool rewrite(Graph& g, NodeId n) {

@@ -68,13 +68,18 @@ class Candidate {
            });
   }
 
-  std::optional<LaneLoop> run(const Host& host) {
+  /// `why_not`: what keeps the trips from being lanes.
+  std::optional<LaneLoop> run(const Host& host, const char*& why_not) {
     find_private_locals();
     variation_[index(p_.results(p_.code[at_])[0])] = Variation::steps;
     while (spread()) {}
-    const bool fits = std::ranges::all_of(body(), [&](const Inst& i) { return allowed(i); });
-    std::optional<LaneLoop> loop = fits ? sized(host) : std::nullopt;
-    if (!loop) forget();
+    const auto unfit = std::ranges::find_if(body(), [&](const Inst& i) { return !allowed(i); });
+    std::optional<LaneLoop> loop = unfit == body().end() ? sized(host) : std::nullopt;
+    if (!loop) {
+      why_not = unfit == body().end() ? "it has too few trips, or its local arrays are large"
+                                      : why_not_allowed(unfit->op);
+      forget();
+    }
     return loop;
   }
 
@@ -196,6 +201,20 @@ class Candidate {
       case Op::call:
       case Op::contract: return false;
       default: return is_plain(i);
+    }
+  }
+  /// Why an instruction that is not allowed is not.
+  static const char* why_not_allowed(Op op) {
+    switch (op) {
+      case Op::for_: return "inner loops have other trip counts in other lanes";
+      case Op::end_for: return "inner loops end earlier in some lanes";
+      case Op::if_: return "lanes take different branches";
+      case Op::load:
+      case Op::store: return "neighbouring trips access elements that are not adjacent";
+      case Op::check: return "it checks values";
+      case Op::call: return "it calls a kernel";
+      case Op::contract: return "there is a product in it";
+      default: return "its types have no vectors";
     }
   }
   /// Whether both branches of an if give values and do nothing else, so that lanes that disagree
@@ -327,7 +346,8 @@ class Candidate {
 /// Chooses loops of one kind. Inner loops come first: a loop around a chosen one, or in one, stays
 /// as it is.
 void choose(const Program& p, const Host& host, LanePlan& plan,
-            bool (Candidate::*is_of_the_kind)() const, bool only_tail = false) {
+            bool (Candidate::*is_of_the_kind)() const, bool only_tail = false,
+            std::map<std::size_t, const char*>* why_not = nullptr) {
   for (std::size_t at = p.code.size(); at-- > 0;) {
     const Inst& i = p.code[at];
     if (i.op != Op::for_ || !is_parallel(i)) continue;
@@ -336,7 +356,9 @@ void choose(const Program& p, const Host& host, LanePlan& plan,
     if (inner != plan.loops.begin() && ends_after(p, std::prev(inner)->first, at)) continue;
     Candidate candidate(p, at, plan.variation);
     if (!(candidate.*is_of_the_kind)()) continue;
-    auto loop = candidate.run(host);
+    const char* why = nullptr;
+    auto loop = candidate.run(host, why);
+    if (!loop && why_not != nullptr) why_not->emplace(at, why);
     if (!loop) continue;
     loop->only_tail = only_tail;
     plan.loops.emplace(at, *loop);
@@ -345,9 +367,10 @@ void choose(const Program& p, const Host& host, LanePlan& plan,
 
 }  // namespace
 
-LanePlan plan_lanes(const Program& p, const Host& host) {
+LanePlan plan_lanes(const Program& p, const Host& host,
+                    std::map<std::size_t, const char*>* why_not) {
   LanePlan plan{.loops = {}, .variation = std::vector<Variation>(p.reg_types.size())};
-  choose(p, host, plan, &Candidate::has_sequential_loop);
+  choose(p, host, plan, &Candidate::has_sequential_loop, false, why_not);
   choose(p, host, plan, &Candidate::is_long_arithmetic);
   choose(p, host, plan, &Candidate::is_short_arithmetic, true);
   return plan;

@@ -83,12 +83,16 @@ class ShapeReader {
   const scalar::Contract& c_;
 };
 
-std::string words(const ProductShape& s, const Host& host) {
+/// `turned`: the shape is that of c' = b' a'.
+std::string words(const ProductShape& s, const Host& host, bool turned) {
   const Tiling t = tiling_of(s, host);
   if (runs_along_columns(s, t))
-    return fmt::format("passes along all columns, {} steps of k unrolled in each", steps_together);
-  const std::string tiles = fmt::format("tiles of {} rows x {} vectors of {} lanes", t.rows,
-                                        t.vectors, t.lanes);
+    return fmt::format("passes along all columns, {} steps of k unrolled in each, because it has few rows",
+                       steps_together);
+  const unsigned rows = turned ? t.vectors * t.lanes : t.rows;
+  const unsigned columns = turned ? t.rows : t.vectors * t.lanes;
+  const std::string tiles = fmt::format("tiles of {} x {} in registers, {} lanes in a vector", rows,
+                                        columns, t.lanes);
   if (!takes_panels(s, t)) return tiles;
   const bool certain = s.rows.count >= 0 && s.columns.count >= 0 && s.depth >= 0;
   return tiles + (certain ? ", columns packed into panels"
@@ -147,9 +151,11 @@ std::string contract_form(const Program& p, const Inst& inst, const Host& host) 
   if (dots == scalar::DotProducts::if_one_row && s.rows.count >= 0)
     dots = s.rows.count == 1 ? scalar::DotProducts::always : scalar::DotProducts::never;
   if (dots == scalar::DotProducts::always) return "dot products, several at once";
-  if (is_better_transposed(s)) std::swap(s.rows, s.columns);
-  const std::string others = words(s, host);
-  return dots == scalar::DotProducts::never ? others : "dot products if there is one row, else " + others;
+  const bool turned = is_better_transposed(s);
+  if (turned) std::swap(s.rows, s.columns);
+  const std::string others = words(s, host, turned);
+  return dots == scalar::DotProducts::never ? others
+                                            : "dot products if there is one row, else " + others;
 }
 
 }  // namespace rondel::codegen

@@ -53,7 +53,7 @@ std::int64_t depth_worth_panels(const Tiling&);
 /// Whether panels are possible, and useful as far as extents are known.
 bool takes_panels(const ProductShape&, const Tiling&);
 
-/// A product of a program, in words: "dot products", "tiles of 6 rows x 2 vectors of 16 lanes".
+/// A product of a program, in words: "dot products", "tiles of 6 x 32 in registers, ...".
 std::string contract_form(const scalar::Program&, const scalar::Inst&, const Host&);
 
 }  // namespace rondel::codegen

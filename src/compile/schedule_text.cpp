@@ -91,9 +91,19 @@ class NestPrinter {
   std::vector<std::string> facts(const Nest& nest) const {
     std::vector<std::string> found;
     const std::vector<std::size_t> places = own(nest);
+    if (nest.folds && is_straight(nest)) found.emplace_back("unrolled: a fold of few elements");
     for (const std::size_t at : places) add_once(found, of_products(at));
-    for (const std::size_t at : places) add_once(found, of_lanes(nest, at));
-    for (const std::size_t at : places) add_once(found, of_threads(at));
+    std::vector<std::string> lanes, threads;
+    for (const std::size_t at : places) add_once(lanes, of_lanes(at));
+    for (const std::size_t at : places) add_once(threads, of_threads(at));
+    // Besides its main loops, a reduction has small ones.
+    if (lanes.size() > 1) std::erase(lanes, by_llvm);
+    if (std::ranges::any_of(threads, [](const std::string& s) { return s.starts_with("parallel"); }))
+      std::erase_if(threads, [](const std::string& s) { return !s.starts_with("parallel"); });
+    if (threads.size() > 1) std::erase(threads, "not shared by threads: too little work");
+    if (threads.size() > 1) std::erase(threads, shared_if_few);
+    found.insert(found.end(), lanes.begin(), lanes.end());
+    found.insert(found.end(), threads.begin(), threads.end());
     return found;
   }
 
@@ -113,19 +123,32 @@ class NestPrinter {
   }
 
   /// What becomes of a loop of the nest: lanes of vectors, chosen here or left to LLVM.
-  std::string of_lanes(const Nest& nest, std::size_t at) const {
+  std::string of_lanes(std::size_t at) const {
     if (p_.code[at].op != Op::for_ || is_inside(lanes_.loops, at)) return "";
     if (const auto chosen = lanes_.loops.find(at); chosen != lanes_.loops.end()) {
       const codegen::LaneLoop& loop = chosen->second;
       if (loop.only_tail)
         return fmt::format("vectorised by LLVM, the last trips over {} masked lanes", loop.width);
-      return fmt::format("vectorised over {} lanes{}", loop.width,
-                         loop.tail ? ", the last ones masked" : "");
+      return fmt::format("vectorised over {} lanes{}, because {}", loop.width,
+                         loop.tail ? ", the last ones masked" : "",
+                         is_innermost(at) ? "its arithmetic is long"
+                                          : "LLVM vectorises innermost loops only");
     }
-    if (is_parallel(p_.code[at]) && is_innermost(at)) return "vectorised by LLVM";
-    const auto why = no_lanes_.find(at);
-    const bool told = why != no_lanes_.end() && why->second != nullptr && nest.nests.empty();
-    return told ? fmt::format("its outer trips are no lanes: {}", why->second) : "";
+    if (is_parallel(p_.code[at]) && is_innermost(at)) return by_llvm;
+    if (const auto why = no_lanes_.find(at); why != no_lanes_.end())
+      return fmt::format("its trips are no lanes of vectors: {}", why->second);
+    return is_parallel(p_.code[at]) ? "" : "its trips run in order";
+  }
+
+  /// Whether a reduction has no loop over what it folds, and no array of partial results.
+  bool is_straight(const Nest& nest) const {
+    return std::none_of(p_.code.begin() + static_cast<std::ptrdiff_t>(nest.begin),
+                        p_.code.begin() + static_cast<std::ptrdiff_t>(nest.end), [&](const Inst& i) {
+                          const bool memory = i.op == Op::load || i.op == Op::store;
+                          return (i.op == Op::for_ && !is_parallel(i)) ||
+                                 (memory && p_.buffers[static_cast<std::size_t>(i.id)].access ==
+                                                scalar::Access::local);
+                        });
   }
 
   std::string of_products(std::size_t at) const {
@@ -136,13 +159,15 @@ class NestPrinter {
 
   std::string of_threads(std::size_t at) const {
     if (const auto part = parts_.find(at); part != parts_.end())
-      return part->second.in_place ? "parallel: threads may share it, if there is enough work"
-                                   : "parallel: threads may share it";
+      return is_inside(parts_, at) ? shared_if_few : "parallel: threads may share it";
     const auto why = no_parts_.find(at);
     if (why == no_parts_.end() || is_inside(parts_, at) || is_inside(no_parts_, at)) return "";
     return fmt::format("not shared by threads: {}", why->second);
   }
 
+  static constexpr const char* by_llvm = "vectorised by LLVM";
+  static constexpr const char* shared_if_few =
+      "parallel: threads may share it, if the loop around has few trips";
   const scalar::Program& p_;
   const codegen::Host host_;
   std::map<std::size_t, const char*> no_lanes_, no_parts_;
@@ -202,17 +227,18 @@ class PlanPrinter {
       if (!why_not.empty())
         lines_.add(fmt::format("{}: compiled when it runs, because {}", name, why_not));
     };
-    step.view ? lines_.deeper(print) : print();
+    if (step.view) lines_.deeper(print);
+    else print();
   }
 
   /// Returns why there is no program yet; empty if it was printed.
   std::string print_program(const ir::Graph& alone, const runtime::ProgramStep& step,
                             const lowering::Group& group, const std::string& name) {
     std::vector<ir::Type> declared;
-    for (const ValueId v : alone.root().params) {
-      declared.push_back(alone.value(v).type);
+    for (const ValueId v : group.inputs) {
+      declared.push_back(g_.value(v).type);
       if (!declared.back().is_tensor() || !declared.back().has_rank())
-        return "the rank of " + ir::name_of(alone, v) + " is not declared";
+        return "the rank of " + ir::name_of(g_, v) + " is not declared";
     }
     lowering::ShapeClass c = lowering::class_of(declared);
     for (const std::size_t k : group.program_values) {

@@ -71,19 +71,22 @@ std::vector<ir::Type> declared_types(const ir::Graph& g) {
 /// Notes where a group's values are. `over`: of `written_over`.
 void note_places(ScheduleNotes& notes, const ir::Graph& g, std::span<const ir::NodeId> nodes,
                  std::span<const std::int32_t> over) {
+  const auto param_name = [&](std::size_t p) {
+    const std::string& name = g.value(g.root().params[p]).name;
+    return name.empty() ? "an input" : fmt::format("'{}'", name);
+  };
   std::vector<std::pair<ValueId, std::string>> places;
   for (const ir::NodeId n : nodes)
     for (const ValueId v : g.node(n).outputs) {
       const auto at = std::ranges::find(g.root().results, v) - g.root().results.begin();
       if (at == std::ssize(g.root().results)) {
-        places.emplace_back(v, "registers");
+        places.emplace_back(v, "registers (read nowhere else)");
         continue;
       }
       const std::int32_t p = over[static_cast<std::size_t>(at)];
       places.emplace_back(v, p < 0 ? "the result"
-                                   : fmt::format("the result, over '{}', which nothing reads later",
-                                                 g.value(g.root().params[static_cast<std::size_t>(p)])
-                                                     .name));
+                                   : fmt::format("the result, over {}, which nothing reads later",
+                                                 param_name(static_cast<std::size_t>(p))));
     }
   notes.note_places(places);
 }

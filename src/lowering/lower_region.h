@@ -121,6 +121,7 @@ class RegionLowering {
   void note_states(const LoopContext&, std::string_view place);
   void enter_states(const LoopContext&);
   std::string place_of(ir::ValueId, const Group&, const LoopContext* around) const;
+  ir::NodeId reader_outside(ir::ValueId) const;
   std::string name_of_storage(StorageId, ir::ValueId, const LoopContext* around) const;
   std::string name_of_stack(const LoopContext&, std::size_t k) const;
   Operand in_register(ir::ValueId v, scalar::Ex x);

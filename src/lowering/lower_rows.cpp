@@ -62,7 +62,7 @@ class RowLowerer {
   /// Emits the row's element of a node; later nodes read it in a register.
   void lower_by_row(NodeId n, const Indices& row) {
     NestScope nest(s_.notes, [&] { return name_stage({&n, 1}); });
-    nest.note([] { return "stored at a register"; });
+    nest.note([] { return "stored at a register for each row"; });
     if (const auto within = schedule_.inlined.find(n); within != schedule_.inlined.end() && s_.notes)
       s_.notes->note_computed_at(n, within->second);
     std::vector<Ex> extents = rows_;
@@ -86,7 +86,7 @@ class RowLowerer {
     });
   }
 
-  std::string name_stage(std::span<const NodeId> nodes) const {
+  Nest name_stage(std::span<const NodeId> nodes) const {
     return s_.notes->nest(nodes, s_.environment.types);
   }
   void note_places(std::span<const NodeId> nodes) const {

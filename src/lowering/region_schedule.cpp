@@ -41,11 +41,11 @@ void RegionLowering::note_group(const Group& group, const LoopContext* around) {
 std::string RegionLowering::place_of(ValueId v, const Group& group,
                                      const LoopContext* around) const {
   const ir::Graph& g = tree_.graph();
-  if (std::ranges::count(group.outputs, v) == 0) return "registers";
+  if (std::ranges::count(group.outputs, v) == 0) return "registers (read nowhere else)";
   std::vector<std::string> places;
   const auto storage = plan_.storage_of(v);
   if (tree_.is_one_element(v) && !(storage && ops::writes_buffers(*g.node(group.nodes[0]).op)))
-    places.emplace_back("a register");
+    places.emplace_back("registers");
   else if (storage) places.push_back(name_of_storage(*storage, v, around));
   if (around != nullptr && stored_by_maker(v, around->parts.body))
     for (std::size_t k = 0; k < around->parts.stacks; ++k)
@@ -54,11 +54,20 @@ std::string RegionLowering::place_of(ValueId v, const Group& group,
   return places.empty() ? "registers" : join(places, " and ");
 }
 
+/// A node that reads the value and is in another group; none if there is no such node.
+NodeId RegionLowering::reader_outside(ValueId v) const {
+  const auto made = tree_.maker(v);
+  for (const Read& read : tree_.reads(v))
+    if (read.node != NodeId::none && (!made || read.at != *made)) return read.node;
+  return NodeId::none;
+}
+
 /// `v`: what is stored there, if a group of the loop's body stores it.
 std::string RegionLowering::name_of_storage(StorageId id, ValueId v,
                                             const LoopContext* around) const {
   if (const auto state = state_names_.find(id); state != state_names_.end()) {
-    if (v == ValueId::none || around == nullptr) return "state " + state->second;
+    if (v == ValueId::none) return "state " + state->second;
+    if (around == nullptr) return fmt::format("state {}, in place", state->second);
     const auto next = std::span(tree_.graph().region(around->parts.body).results);
     const bool is_next = std::ranges::count(next.subspan(1, around->parts.states), v) > 0;
     return is_next ? fmt::format("state {}, in place", state->second)
@@ -66,7 +75,11 @@ std::string RegionLowering::name_of_storage(StorageId id, ValueId v,
   }
   if (plan_.all()[id].given) return "the result";
   const bool local = b_.buffer(buffer(id)).access == scalar::Access::local;
-  return local ? "a local array" : "the arena";
+  const char* const place = local ? "a local array" : "the arena";
+  const auto reader = v == ValueId::none ? NodeId::none : reader_outside(v);
+  return reader == NodeId::none ? place
+                                : fmt::format("{} (for {})", place,
+                                              short_name(tree_.graph(), reader));
 }
 
 std::string RegionLowering::name_of_stack(const LoopContext& l, std::size_t k) const {
@@ -115,7 +128,7 @@ void RegionLowering::note_trips_in_order(const LoopContext& l, std::string_view 
   for (const std::size_t s : changing_states(l)) {
     const ValueId v = body.params[2 + s];
     states.push_back(ir::name_of(tree_.graph(), v));
-    if (tree_.is_one_element(v)) places.emplace_back(v, "a register");
+    if (tree_.is_one_element(v)) places.emplace_back(v, "registers");
   }
   scope_.notes->note(states.empty()
                          ? fmt::format("its trips run in order: {}", otherwise)

@@ -14,17 +14,19 @@ namespace rondel::lowering {
 
 struct ShapeClass;
 
-/// "'b' (Mul)": a node by its own name in the model, or else by its result.
+/// "'b' (Mul)": a node by its own name in the model, or else by its result. A part of a node of the
+/// model also has its op: "'y' (Softmax) as reduce_max".
 std::string short_name(const ir::Graph&, ir::NodeId);
 
 /// A part of a program that belongs together: a loop nest, or a branch, or a call.
 struct Nest {
-  std::string what;                ///< "for elements [N]: fused 'a' (Neg), 'b' (Mul)"
-  std::vector<std::string> notes;  ///< one clause each: where values are stored, and why
-  std::vector<Nest> nests;         ///< inside, in program order
+  std::string what;                     ///< "for elements [N]: fused 'a' (Neg), 'b' (Mul)"
+  std::vector<std::string> notes = {};  ///< one clause each: where values are stored, and why
+  std::vector<Nest> nests = {};         ///< inside, in program order
   /// Its instructions, by index; `body`: the first one within all of its own loops, or `begin` if
   /// its loops were not told apart. A loop of one trip has no instructions of its own.
   std::size_t begin = 0, body = 0, end = 0;
+  bool folds = false;  ///< a reduction
 };
 
 /// The nests of one program.
@@ -47,7 +49,8 @@ class ScheduleNotes {
   ScheduleNotes(Schedule& to, const ir::Graph& g, scalar::Builder& b) : to_(to), g_(g), b_(b) {}
 
   const Schedule& schedule() const { return to_; }
-  void open(std::string what);
+  void open(std::string what) { open(Nest{.what = std::move(what)}); }
+  void open(Nest);
   void body();
   void note(std::string line);
   void close();
@@ -55,10 +58,10 @@ class ScheduleNotes {
   void finish();
 
   std::string name(ir::NodeId n) const { return short_name(g_, n); }
-  /// Several nodes. Those that one node of the model became are named once.
+  /// Several nodes: "'y' (Softmax) as sub, exp". Those of one name follow each other.
   std::string names(std::span<const ir::NodeId>) const;
-  /// "for elements [N]: fused 'a' (Neg), 'b' (Mul)"; `extents`: of what the first one gives.
-  std::string nest(std::span<const ir::NodeId>, const ir::Types&) const;
+  /// "for elements [N]: fused 'a' (Neg), 'b' (Mul)"
+  Nest nest(std::span<const ir::NodeId>, const ir::Types&) const;
   /// Notes where values are, those of one place together: "stored at the result: 'y'".
   void note_places(std::span<const std::pair<ir::ValueId, std::string>>);
   /// Notes the nodes that are computed where the first node reads them.

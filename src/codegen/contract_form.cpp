@@ -87,8 +87,9 @@ class ShapeReader {
 std::string words(const ProductShape& s, const Host& host, bool turned) {
   const Tiling t = tiling_of(s, host);
   if (runs_along_columns(s, t))
-    return fmt::format("passes along all columns, {} steps of k unrolled in each, because it has few rows",
-                       steps_together);
+    return fmt::format(
+        "passes along all columns, {} steps of k unrolled in each, because it has few rows",
+        steps_together);
   const unsigned rows = turned ? t.vectors * t.lanes : t.rows;
   const unsigned columns = turned ? t.rows : t.vectors * t.lanes;
   const std::string tiles = fmt::format("tiles of {} x {} in registers, {} lanes in a vector", rows,
@@ -138,8 +139,7 @@ std::int64_t depth_worth_panels(const Tiling& t) {
 }
 
 bool takes_panels(const ProductShape& s, const Tiling& t) {
-  return s.columns.out_adjacent && s.sums_in_result &&
-         may_reach(s.rows.count, rows_worth_panels) &&
+  return s.columns.out_adjacent && s.sums_in_result && may_reach(s.rows.count, rows_worth_panels) &&
          may_reach(s.columns.count, columns_worth_panels) &&
          may_reach(s.depth, depth_worth_panels(t));
 }

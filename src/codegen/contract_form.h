@@ -19,8 +19,8 @@ struct FactorShape {
 
 struct ProductShape {
   FactorShape rows, columns;
-  std::int64_t depth = -1;      ///< extent of k; -1: not known
-  std::int64_t sum_bytes = 4;   ///< of an accumulator
+  std::int64_t depth = -1;     ///< extent of k; -1: not known
+  std::int64_t sum_bytes = 4;  ///< of an accumulator
   bool sums_in_result = true;  ///< the result has the dtype of the accumulators
 };
 

@@ -103,7 +103,8 @@ class PartPlanner {
     const std::optional<double> work = work_in(at, end);
     if (too_small(work)) return refuse(at, "too little work");
     Part part;
-    if (!shares_nothing(at, end, part)) return refuse(at, "its trips write to memory that they share");
+    if (!shares_nothing(at, end, part))
+      return refuse(at, "its trips write to memory that they share");
     part.always = options_.all;
     part.in_place = options_.in_place && !work && !part.always &&
                     (repeated || !known_to_have_trips(i)) && end - at <= most_in_place;

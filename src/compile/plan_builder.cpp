@@ -40,7 +40,8 @@ class PlanBuilder {
       if (g_.constant(v) == nullptr) plan_.captures.emplace_back(outer(v), slot(v));
     const ir::TypeEnvironment k = ir::type_environment(g_);
     const auto sharing = b_.lowering.fuse ? lowering::Sharing::steps : lowering::Sharing::none;
-    for (const lowering::Group& group : lowering::group_nodes(g_, region_, k.types, sharing, b_.remarks.get()))
+    for (const lowering::Group& group :
+         lowering::group_nodes(g_, region_, k.types, sharing, b_.remarks.get()))
       add(group);
     for (const ValueId v : region.results) plan_.results.push_back(slot(v));
     plan_.slot_count = slots_.size();

@@ -483,8 +483,7 @@ DeclaredRegion lower_as_declared(const ir::Graph& g, ir::NodeId n,
   bool exact = true;
   for (const ValueId v : lowering::outer_values(g, n)) {
     const ir::Type& t = g.value(v).type;
-    if (!t.is_tensor())
-      return {"step by step: " + refusal_of_input(g, n, declared.size(), t), {}};
+    if (!t.is_tensor()) return {"step by step: " + refusal_of_input(g, n, declared.size(), t), {}};
     if (!t.has_rank())
       return {fmt::format("as the rank of {} allows, which is not declared", ir::name_of(g, v)),
               {}};

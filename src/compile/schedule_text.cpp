@@ -30,9 +30,7 @@ using scalar::Op;
 class Lines {
  public:
   explicit Lines(std::size_t depth = 0) : depth_(depth) {}
-  void add(std::string_view line) {
-    text_.append(2 * depth_, ' ').append(line) += '\n';
-  }
+  void add(std::string_view line) { text_.append(2 * depth_, ' ').append(line) += '\n'; }
   /// Adds what `lines` adds one level deeper.
   template <class F> void deeper(const F& lines) {
     ++depth_;
@@ -96,9 +94,12 @@ class NestPrinter {
     std::vector<std::string> lanes, threads;
     for (const std::size_t at : places) add_once(lanes, of_lanes(at));
     for (const std::size_t at : places) add_once(threads, of_threads(at));
-    // Besides its main loops, a reduction has small ones.
+    // A nest with others inside says itself why its trips run in order. Besides its main loops, a
+    // reduction has small ones.
+    if (!nest.nests.empty() || lanes.size() > 1) std::erase(lanes, in_order);
     if (lanes.size() > 1) std::erase(lanes, by_llvm);
-    if (std::ranges::any_of(threads, [](const std::string& s) { return s.starts_with("parallel"); }))
+    if (std::ranges::any_of(threads,
+                            [](const std::string& s) { return s.starts_with("parallel"); }))
       std::erase_if(threads, [](const std::string& s) { return !s.starts_with("parallel"); });
     if (threads.size() > 1) std::erase(threads, "not shared by threads: too little work");
     if (threads.size() > 1) std::erase(threads, shared_if_few);
@@ -129,21 +130,22 @@ class NestPrinter {
       const codegen::LaneLoop& loop = chosen->second;
       if (loop.only_tail)
         return fmt::format("vectorised by LLVM, the last trips over {} masked lanes", loop.width);
-      return fmt::format("vectorised over {} lanes{}, because {}", loop.width,
-                         loop.tail ? ", the last ones masked" : "",
-                         is_innermost(at) ? "its arithmetic is long"
-                                          : "LLVM vectorises innermost loops only");
+      return fmt::format(
+          "vectorised over {} lanes{}, because {}", loop.width,
+          loop.tail ? ", the last ones masked" : "",
+          is_innermost(at) ? "its arithmetic is long" : "LLVM vectorises innermost loops only");
     }
     if (is_parallel(p_.code[at]) && is_innermost(at)) return by_llvm;
     if (const auto why = no_lanes_.find(at); why != no_lanes_.end())
       return fmt::format("its trips are no lanes of vectors: {}", why->second);
-    return is_parallel(p_.code[at]) ? "" : "its trips run in order";
+    return is_parallel(p_.code[at]) ? "" : in_order;
   }
 
   /// Whether a reduction has no loop over what it folds, and no array of partial results.
   bool is_straight(const Nest& nest) const {
     return std::none_of(p_.code.begin() + static_cast<std::ptrdiff_t>(nest.begin),
-                        p_.code.begin() + static_cast<std::ptrdiff_t>(nest.end), [&](const Inst& i) {
+                        p_.code.begin() + static_cast<std::ptrdiff_t>(nest.end),
+                        [&](const Inst& i) {
                           const bool memory = i.op == Op::load || i.op == Op::store;
                           return (i.op == Op::for_ && !is_parallel(i)) ||
                                  (memory && p_.buffers[static_cast<std::size_t>(i.id)].access ==
@@ -166,6 +168,7 @@ class NestPrinter {
   }
 
   static constexpr const char* by_llvm = "vectorised by LLVM";
+  static constexpr const char* in_order = "its trips run in order";
   static constexpr const char* shared_if_few =
       "parallel: threads may share it, if the loop around has few trips";
   const scalar::Program& p_;
@@ -243,8 +246,7 @@ class PlanPrinter {
     lowering::ShapeClass c = lowering::class_of(declared);
     for (const std::size_t k : group.program_values) {
       const Tensor* known = g_.constant(group.inputs[k]);
-      if (known == nullptr)
-        return "it depends on the value of " + ir::name_of(g_, group.inputs[k]);
+      if (known == nullptr) return "it depends on the value of " + ir::name_of(g_, group.inputs[k]);
       c.values[k] = *known;
     }
     if (!lowering::can_lower(alone, group.by_rows, c))

@@ -475,8 +475,8 @@ void RegionLowering::move_states(const LoopContext& l) {
   for (const std::size_t s : moved) {
     const ValueId next = body.results[1 + s];
     const auto block = aside(s);
-    copy(block ? in_buffer(next, buffer(*block)) : scope_.operands.at(next),
-         plan_.state(l.node, s), next);
+    copy(block ? in_buffer(next, buffer(*block)) : scope_.operands.at(next), plan_.state(l.node, s),
+         next);
   }
 }
 
@@ -570,11 +570,10 @@ std::vector<Ex> RegionLowering::run_loop(const LoopContext& l, Ex most) {
   }
   // If `go` is false at first, no trip runs.
   const Ex end = scalar::select(inits[0], hi, b_.index(0));
-  return b_.for_while(b_.index(0), end, inits,
-                      [&](Ex t, auto carried) {
-                        nest.body();
-                        return trip(l, t, carried);
-                      });
+  return b_.for_while(b_.index(0), end, inits, [&](Ex t, auto carried) {
+    nest.body();
+    return trip(l, t, carried);
+  });
 }
 
 /// Emits the check that the budget of trips suffices: `over` is true if it does not. A constant

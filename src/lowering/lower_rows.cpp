@@ -26,7 +26,8 @@ class RowLowerer {
       const auto& space = schedule_.space;
       return "by rows: for rows " +
              s_.notes->schedule().text(std::span(space).first(schedule_.leading)) +
-             " of elements " + s_.notes->schedule().text(std::span(space).subspan(schedule_.leading));
+             " of elements " +
+             s_.notes->schedule().text(std::span(space).subspan(schedule_.leading));
     });
     nest.note([] { return "because a row is still in the cache when the next nodes read it"; });
     s_.builder.for_all(rows_, [&](const Indices& row) {
@@ -63,7 +64,8 @@ class RowLowerer {
   void lower_by_row(NodeId n, const Indices& row) {
     NestScope nest(s_.notes, [&] { return name_stage({&n, 1}); });
     nest.note([] { return "stored at a register for each row"; });
-    if (const auto within = schedule_.inlined.find(n); within != schedule_.inlined.end() && s_.notes)
+    if (const auto within = schedule_.inlined.find(n);
+        within != schedule_.inlined.end() && s_.notes)
       s_.notes->note_computed_at(n, within->second);
     std::vector<Ex> extents = rows_;
     Indices index = row;
@@ -95,8 +97,8 @@ class RowLowerer {
       const ValueId v = s_.graph.node(n).outputs[0];
       const auto at = schedule_.memory_of.find(v);
       if (at != schedule_.memory_of.end() && at->second != v)
-        places.emplace_back(v, "the memory of " + ir::name_of(s_.graph, at->second) +
-                                   ", which comes later");
+        places.emplace_back(
+            v, "the memory of " + ir::name_of(s_.graph, at->second) + ", which comes later");
       else places.emplace_back(v, s_.sinks.contains(v) ? "the result" : "registers");
     }
     s_.notes->note_places(places);

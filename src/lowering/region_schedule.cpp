@@ -77,9 +77,9 @@ std::string RegionLowering::name_of_storage(StorageId id, ValueId v,
   const bool local = b_.buffer(buffer(id)).access == scalar::Access::local;
   const char* const place = local ? "a local array" : "the arena";
   const auto reader = v == ValueId::none ? NodeId::none : reader_outside(v);
-  return reader == NodeId::none ? place
-                                : fmt::format("{} (for {})", place,
-                                              short_name(tree_.graph(), reader));
+  return reader == NodeId::none
+             ? place
+             : fmt::format("{} (for {})", place, short_name(tree_.graph(), reader));
 }
 
 std::string RegionLowering::name_of_stack(const LoopContext& l, std::size_t k) const {
@@ -108,8 +108,8 @@ std::string RegionLowering::trips_text(const LoopContext& l) const {
   if (l.parts.has_go)
     trips = trips.empty() ? "until its condition ends it"
                           : "until its condition ends it, at most " + trips;
-  return fmt::format("for trips of {}{}{}", scope_.notes->name(l.node),
-                     trips.empty() ? "" : ": ", trips);
+  return fmt::format("for trips of {}{}{}", scope_.notes->name(l.node), trips.empty() ? "" : ": ",
+                     trips);
 }
 
 void RegionLowering::note_states(const LoopContext& l, std::string_view place) {

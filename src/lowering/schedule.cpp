@@ -130,9 +130,8 @@ Nest ScheduleNotes::nest(std::span<const NodeId> nodes, const ir::Types& types) 
     return to_.text(shown);
   };
   if (ops::calls_kernel(*first.op)) return {.what = "kernel call: " + name(nodes[0])};
-  const auto made = std::ranges::find_if(first.outputs, [](ValueId v) {
-    return v != ValueId::none;
-  });
+  const auto made = std::ranges::find_if(first.outputs,
+                                         [](ValueId v) { return v != ValueId::none; });
   const std::string space = made == first.outputs.end() ? "?" : extents(*made);
   if (ops::reads_buffers(*first.op))
     return {.what = fmt::format("product {}: {}", space, name(nodes[0]))};

@@ -305,7 +305,8 @@ std::optional<StorageId> StoragePlan::storage_of(ValueId v) const {
 std::string StoragePlan::why_apart(ValueId v) const {
   const auto at = apart_.find(v);
   if (at == apart_.end() || at->second == ValueId::none) return "";
-  return fmt::format("because {} is still read when it is made", ir::name_of(t_.graph(), at->second));
+  return fmt::format("because {} is still read when it is made",
+                     ir::name_of(t_.graph(), at->second));
 }
 
 std::optional<StorageId> StoragePlan::copy(ValueId v) const {

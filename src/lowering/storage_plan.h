@@ -77,7 +77,7 @@ class StoragePlan : public StorageMap {
   const RegionTree& t_;
   std::vector<Storage> storages_;
   std::map<ir::ValueId, StorageId> storage_of_, copies_;
-  std::map<ir::ValueId, ir::ValueId> apart_;  ///< by value: what it could not be written over
+  std::map<ir::ValueId, ir::ValueId> apart_;      ///< by value: what it could not be written over
   std::map<ir::ValueId, ir::ValueId> beginning_;  ///< by value: what it extends in its storage
   std::map<std::pair<ir::NodeId, std::size_t>, StorageId> states_;
 };

@@ -167,7 +167,7 @@ class Builder {
   std::vector<std::optional<std::int64_t>> known_;  // by Reg: integer and bool constants
   std::set<Reg> never_nan_;
   std::vector<std::size_t> marks_;  // until `finish`: without the prologue
-  std::vector<Inst> prologue_;  // constants, params and extents, each once
+  std::vector<Inst> prologue_;      // constants, params and extents, each once
   std::map<std::array<std::int64_t, 4>, Reg> prologue_regs_;
 };
 

@@ -72,8 +72,7 @@ void drop_unused(Program& p, const std::vector<Inst>& prologue, std::vector<std:
   for (Inst& i : p.code)
     if (i.jump >= 0) i.jump = moved[static_cast<std::size_t>(i.jump + shift)];
   moved.push_back(static_cast<std::int32_t>(p.code.size()));
-  for (std::size_t& mark : marks)
-    mark = static_cast<std::size_t>(moved[mark + prologue.size()]);
+  for (std::size_t& mark : marks) mark = static_cast<std::size_t>(moved[mark + prologue.size()]);
 }
 
 /// Renumbers registers in the order of their definition, so that dropped instructions leave no

@@ -2,8 +2,8 @@
 #include "codegen/host.h"
 #include "compile/plan_builder.h"
 #include "compile/schedule_text.h"
-#include "session/front_ends.h"
 #include "session/from_graph.h"
+#include "session/front_ends.h"
 
 #include <rondel/schedule.h>
 

@@ -20,7 +20,8 @@ std::string schedule(const std::string& text) {
 
 std::string loop(const std::string& inputs, const std::string& head, const std::string& body,
                  const std::string& results) {
-  return "graph \"g\" (" + inputs + ") {\n" + head + " {\n" + body + "\n} }\nyield " + results + " }";
+  return "graph \"g\" (" + inputs + ") {\n" + head + " {\n" + body + "\n} }\nyield " + results +
+         " }";
 }
 
 TEST(Schedule, ElementsOfOneIndexSpaceAreFused) {
@@ -147,11 +148,11 @@ TEST(Schedule, AProductAStateThatGrowsAndAStack) {
 }
 
 TEST(Schedule, AStateThatIsReadAfterItsNextValueIsMadeIsCopied) {
-  EXPECT_EQ(schedule(loop("%x0: f32[N], %y0: f32[N], %w: f32[N, N], %n: i64[]",
-                          "%x, %y, _ = loop trips=%n states=(%x0, %y0) { body(%i, %go, %s, %t)",
-                          "%u = exp(%s)\n%p = mat_mul(%w, %s)\nyield go=%go states=(%u, %p)",
-                          "%x, %y")),
-            R"(
+  EXPECT_EQ(
+      schedule(loop("%x0: f32[N], %y0: f32[N], %w: f32[N, N], %n: i64[]",
+                    "%x, %y, _ = loop trips=%n states=(%x0, %y0) { body(%i, %go, %s, %t)",
+                    "%u = exp(%s)\n%p = mat_mul(%w, %s)\nyield go=%go states=(%u, %p)", "%x, %y")),
+      R"(
 'x' (loop): natively, as a whole
   for trips of 'x' (loop): as many as 'n' says
     its trips depend on each other: they hand on 's', 't'
@@ -205,8 +206,7 @@ TEST(Schedule, ALoopInALoopAndAReductionThatComputesWhatItReads) {
 }
 
 TEST(Schedule, TripsThatHandNothingOnAreParallel) {
-  EXPECT_EQ(schedule(loop("%x: f32[T, 4]",
-                          "%ys, _ = loop scans=(%x) { body(%i, %go, %e)",
+  EXPECT_EQ(schedule(loop("%x: f32[T, 4]", "%ys, _ = loop scans=(%x) { body(%i, %go, %e)",
                           "%m = reduce_max(%e) keepdims=0\n%d = sub(%e, %m)\n"
                           "yield go=%go items=(%d)",
                           "%ys")),

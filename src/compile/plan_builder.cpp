@@ -104,7 +104,7 @@ class PlanBuilder {
     if (const ir::NodeId n = group.nodes[0]; !g_.node(n).regions.empty())
       origin.inputs = lowering::outer_values(g_, n);
     if (const auto* append = dynamic_cast<const runtime::AppendStep*>(&step))
-      (*b_.origins)[append->join.get()] = {group.nodes, group.inputs, group.outputs};
+      (*b_.origins)[append->join.get()] = {group.nodes, group.inputs, group.outputs, group};
     (*b_.origins)[&step] = std::move(origin);
   }
 

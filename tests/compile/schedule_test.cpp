@@ -59,6 +59,7 @@ TEST(Schedule, ASoftmaxRunsByRows) {
 program 'y' (div)
   by rows: for rows [M] of elements [N]
     because a row is still in the cache when the next nodes read it
+    its trips are no lanes of vectors: neighbouring trips access elements that are not adjacent
     parallel: threads may share it
     reduce [M, N] to [M, 1]: 'm' (reduce_max)
       stored at a register for each row
@@ -88,6 +89,7 @@ TEST(Schedule, ShortRowsAreLeftApart) {
 program 's' (reduce_sum)
   reduce [M, 8] to [M, 1]: 's' (reduce_sum)
     stored at the result: 's'
+    unrolled: a fold of few elements
     vectorised by LLVM
     parallel: threads may share it
 program 'y' (div)
@@ -217,6 +219,7 @@ TEST(Schedule, TripsThatHandNothingOnAreParallel) {
     parallel: threads may share it
     reduce [4] to []: 'm' (reduce_max)
       stored at registers: 'm'
+      unrolled: a fold of few elements
     for elements [4]: 'd' (sub)
       stored at stack 'ys': 'd'
       not fused with 'm' (reduce_max): another index space

@@ -40,15 +40,18 @@ TEST(ContractForm, FollowsFromTheExtents) {
   EXPECT_EQ(form({1, 64, 256}),
             "passes along all columns, 4 steps of k unrolled in each, because it has few rows");
   EXPECT_EQ(form({64, 64, 64}), "tiles of 6 x 64 in registers, 16 lanes in a vector");
-  EXPECT_EQ(form({64, 512, 64}), "tiles of 6 x 64 in registers, 16 lanes in a vector, columns packed "
-                                 "into panels");
-  EXPECT_EQ(form({-1, 512, 64}), "tiles of 6 x 64 in registers, 16 lanes in a vector, columns packed "
-                                 "into panels if there are enough");
+  EXPECT_EQ(form({64, 512, 64}),
+            "tiles of 6 x 64 in registers, 16 lanes in a vector, columns packed "
+            "into panels");
+  EXPECT_EQ(form({-1, 512, 64}),
+            "tiles of 6 x 64 in registers, 16 lanes in a vector, columns packed "
+            "into panels if there are enough");
   EXPECT_EQ(form({1, 64, 256, true}), "dot products, several at once");
   EXPECT_EQ(form({4, 64, 256, true}), "tiles of 4 x 8 in registers, 8 lanes in a vector");
-  EXPECT_EQ(form({-1, 64, 256, true}),
-            "dot products if there is one row, else tiles of 8 x 8 in registers, 8 lanes in a vector, "
-            "columns packed into panels if there are enough");
+  EXPECT_EQ(
+      form({-1, 64, 256, true}),
+      "dot products if there is one row, else tiles of 8 x 8 in registers, 8 lanes in a vector, "
+      "columns packed into panels if there are enough");
 }
 
 }  // namespace

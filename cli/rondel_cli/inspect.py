@@ -6,7 +6,7 @@ import sys
 import time
 
 import rondel
-from rondel.inspection import graph_html
+from rondel.inspection import graph_html, schedule_text
 from rondel.texts import finding_text, render, report_text
 
 from .feeds import add_input_option, read_feeds
@@ -24,6 +24,7 @@ def add_to(commands):
         "examples:\n"
         "  rondel inspect model.onnx --ir | less\n"
         "  rondel inspect model.onnx --html graph.html                      a page that draws it\n"
+        "  rondel inspect model.onnx --schedule                             each loop nest, and why it is so\n"
         "  rondel inspect model.onnx -i x=random:f32[1,512] -i rate=16000   how the loops run for these shapes",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -32,6 +33,12 @@ def add_to(commands):
     parser.add_argument("--ir", action="store_true", help="print the graph as imported, as text")
     parser.add_argument("--compiled", action="store_true", help="with --ir: as compiled rather than as imported")
     parser.add_argument("--passes", action="store_true", help="list the passes as they ran: time, what changed, and for each loop what was done and why no more")
+    parser.add_argument(
+        "--schedule",
+        action="store_true",
+        help="show each loop nest of the compiled model: which nodes it computes (fused, by rows, computed at, tiled), where results are "
+        "stored, what is vectorised, unrolled or parallel, and why it is so",
+    )
     parser.add_argument("--html", metavar="FILE", help="write a page that draws the graph, in which loops and ifs are boxes that open")
     parser.add_argument("--after", metavar="PASS", help="print the graph after each run of PASS that changed it, as text")
     parser.set_defaults(act=act)
@@ -41,6 +48,9 @@ def act(options):
     if options.ir:
         session = rondel.InferenceSession(options.model, session_options(options))
         print(session.ir_text(imported=not options.compiled), end="")
+        return 0
+    if options.schedule:
+        print(schedule_text(options.model, session_options(options)), end="")
         return 0
     if options.passes or options.after is not None:
         return _print_passes(options)

@@ -7,6 +7,7 @@
 #include <rondel/gradient.h>
 #include <rondel/graph.h>
 #include <rondel/operators.h>
+#include <rondel/schedule.h>
 
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
@@ -280,6 +281,12 @@ NB_MODULE(_rondel, m) {
   });
   m.def("describe_graph", [](const std::filesystem::path& p, const SessionOptions& o) {
     return python::graph(describe_graph(p, o));
+  });
+  m.def("schedule_text", [](nb::bytes b, const SessionOptions& o) {
+    return text(python::without_gil([&] { return schedule_text(as_bytes(b), o); }));
+  });
+  m.def("schedule_text", [](const std::filesystem::path& p, const SessionOptions& o) {
+    return text(python::without_gil([&] { return schedule_text(p, o); }));
   });
   m.def("trace_passes", [](nb::bytes b, const SessionOptions& o, const std::string& after) {
     return pass_runs(as_bytes(b), o, after);

@@ -95,6 +95,16 @@ def trace_passes(model: Model, sess_options: SessionOptions | None = None, after
     return [PassRun(*run) for run in _rondel.trace_passes(*as_options_ask(model_source(model), options), after)]
 
 
+def schedule_text(model: Model, sess_options: SessionOptions | None = None) -> str:
+    """How the programs of a model (path, bytes or ModelProto) are laid out as loop nests, and why, as text: which nodes each nest
+    computes, where results are stored, what is vectorised over how many lanes of this processor, and what threads may share.
+
+    Shapes are those that the model declares. The text is for people: its form may change in any version. Raises as InferenceSession does.
+    """
+    options = checked_options(sess_options, SessionOptions, "sess_options")
+    return _rondel.schedule_text(*as_options_ask(model_source(model), options))
+
+
 def inspect(model: Model, sess_options: SessionOptions | None = None) -> Report:
     """Reads a model (path, bytes or ModelProto) and reports its contents, without running it.
 

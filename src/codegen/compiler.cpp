@@ -65,6 +65,8 @@ std::unique_ptr<scalar::Executable> Compiler::compile(
   return object.empty() ? nullptr : link(std::move(program), object);
 }
 
+Host Compiler::host() const { return jit_->host(); }
+
 void Compiler::warm_up(Tier tier) const { compile(tiny_program(), tier); }
 
 std::string Compiler::to_llvm(const scalar::Program& program, Tier tier) const {

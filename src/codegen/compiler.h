@@ -11,6 +11,7 @@
 namespace rondel::codegen {
 
 class Jit;
+struct Host;
 
 /// Compiles scalar programs to native code for the host. Thread-safe; one compiler is enough for a
 /// process. Executables may outlive the compiler.
@@ -47,6 +48,9 @@ class Compiler {
   std::unique_ptr<scalar::Executable> compile(std::shared_ptr<const scalar::Program>,
                                               Tier = Tier::optimised,
                                               const StillWanted& = {}) const;
+
+  /// The processor that code is made for.
+  Host host() const;
 
   /// Compiles a tiny program, so that LLVM's global data exists afterwards.
   void warm_up(Tier) const;

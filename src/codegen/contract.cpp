@@ -42,16 +42,15 @@ void emit_product(FunctionBuilder& fb, const Product& p) {
   }
 }
 
-/// Steps of k per pass over all columns.
-constexpr std::int64_t steps_together = 4;
+FactorShape shape_of(const Factor& f, Value* out_stride) {
+  return {known_or(f.count, -1), is_one(f.stride), is_one(f.k_stride), is_one(out_stride)};
+}
 
-/// Whether the product has few rows and more contiguous columns than a tile.
-bool runs_along_columns(const Product& p) {
-  const std::int64_t tile = std::int64_t{p.lanes} * p.tile_vectors;
-  const std::int64_t rows = known_or(p.rows.count, 0);
-  return p.lanes > 1 && !p.transposed && rows > 0 && rows <= 4 && is_one(p.out_column_stride) &&
-         p.sum == p.out->buffer->dtype && known_or(p.columns.count, 0) > tile &&
-         known_or(p.depth, 0) > steps_together;
+/// What is known of the product at compile time.
+ProductShape shape_of(const Product& p) {
+  return {shape_of(p.rows, p.out_row_stride), shape_of(p.columns, p.out_column_stride),
+          known_or(p.depth, -1), static_cast<std::int64_t>(byte_size(p.sum)),
+          p.sum == p.out->buffer->dtype};
 }
 
 /// Emits passes over all columns, each with a few steps of k. The columns are thus read in memory
@@ -78,23 +77,6 @@ void emit_along_columns(FunctionBuilder& fb, const Product& of) {
   count_up(fb, fb.i64(full), of.depth, 1, [&](Value* k) { take_steps(k, 1, fb.build.getTrue()); });
 }
 
-/// With fewer rows or columns than this, copying the columns costs more than it gains. If columns
-/// are contiguous, the same holds for fewer steps of k.
-constexpr std::int64_t rows_worth_panels = 16, columns_worth_panels = 8, depth_worth_panels = 256;
-
-/// The least depth for which panels are used.
-std::int64_t worth_panels(const Product& p) {
-  return p.transposed || p.lanes == 1 ? 0 : depth_worth_panels;
-}
-
-/// Whether panels are possible, and useful as far as extents are known at compile time.
-bool takes_panels(const Product& p) {
-  return is_one(p.out_column_stride) && p.sum == p.out->buffer->dtype &&
-         known_or(p.rows.count, rows_worth_panels) >= rows_worth_panels &&
-         known_or(p.columns.count, columns_worth_panels) >= columns_worth_panels &&
-         known_or(p.depth, worth_panels(p)) >= worth_panels(p);
-}
-
 /// Emits two versions of a product, and a branch that takes the first if the condition is true.
 void emit_either(FunctionBuilder& fb, Value* condition, llvm::function_ref<void()> first,
                  llvm::function_ref<void()> second) {
@@ -118,28 +100,9 @@ void emit_in_panels_or_directly(FunctionBuilder& fb, const Product& p) {
   };
   Value* worth = fb.build.CreateAnd(at_least(p.rows.count, rows_worth_panels),
                                     at_least(p.columns.count, columns_worth_panels));
-  worth = fb.build.CreateAnd(worth, at_least(p.depth, worth_panels(p)));
+  worth = fb.build.CreateAnd(worth, at_least(p.depth, depth_worth_panels(p.tiling())));
   emit_either(
       fb, worth, [&] { emit_in_panels(fb, p); }, [&] { emit_product(fb, p); });
-}
-
-/// Divides `count` into the fewest parts of at most `most`, and returns the size of equal parts.
-/// Returns `most` if the count is unknown (negative) or large.
-unsigned balanced(std::int64_t count, std::int64_t most) {
-  if (count < 0 || count > 64 * most) return static_cast<unsigned>(most);
-  if (count == 0) return 1;
-  const std::int64_t parts = (count + most - 1) / most;
-  return static_cast<unsigned>((count + parts - 1) / parts);
-}
-
-/// How columns are loaded into vectors. `direct`: neighbouring columns are contiguous in memory.
-/// `transposed`: columns are contiguous along k. `strided`: neither.
-enum class Columns { direct, transposed, strided };
-
-Columns columns_of(const Factor& f, Value* out_stride) {
-  if (is_one(f.count) || !is_one(out_stride)) return Columns::strided;
-  if (is_one(f.stride)) return Columns::direct;
-  return is_one(f.k_stride) ? Columns::transposed : Columns::strided;
 }
 
 /// c' = b' a' instead of c = a b.
@@ -150,8 +113,7 @@ void transpose(Product& p) {
 
 /// The product, transposed if this makes the columns cheaper to load into vectors.
 Product oriented(Product p) {
-  if (columns_of(p.rows, p.out_row_stride) < columns_of(p.columns, p.out_column_stride))
-    transpose(p);
+  if (is_better_transposed(shape_of(p))) transpose(p);
   return p;
 }
 
@@ -259,8 +221,10 @@ void restrict_to_part(FunctionBuilder& fb, Product& p) {
 
 /// Emits all but dot products.
 void emit_matrix_product(FunctionBuilder& fb, Product p) {
-  choose_tile(fb, p);
-  const bool along_columns = runs_along_columns(p), panels = takes_panels(p);
+  const ProductShape shape = shape_of(p);
+  p.take(tiling_of(shape, fb.host));
+  const bool along_columns = runs_along_columns(shape, p.tiling());
+  const bool panels = takes_panels(shape, p.tiling());
   restrict_to_part(fb, p);
   if (along_columns) emit_along_columns(fb, p);
   else if (panels) emit_in_panels_or_directly(fb, p);
@@ -362,20 +326,6 @@ void emit_rows(FunctionBuilder& fb, const Product& p, Value* column, unsigned ve
 void emit_last_columns(FunctionBuilder& fb, const Product& p, Value* first) {
   count_up(fb, first, p.columns.count, p.lanes,
            [&](Value* column) { emit_rows(fb, p, column, 1, lane_mask(fb, p, column)); });
-}
-
-void choose_tile(FunctionBuilder& fb, Product& p) {
-  const auto sum_bytes = static_cast<unsigned>(byte_size(p.sum));
-  const std::int64_t columns = known_or(p.columns.count, -1), rows = known_or(p.rows.count, -1);
-  const Columns how = columns_of(p.columns, p.out_column_stride);
-  p.transposed = how == Columns::transposed;
-  if (how == Columns::direct) p.lanes = fb.host.vector_bytes / sum_bytes;
-  if (how == Columns::transposed) p.lanes = std::min(8u, fb.host.vector_bytes / sum_bytes);
-  const unsigned sums = fb.host.vector_registers * (p.transposed ? 1 : 3) / (p.transposed ? 2 : 4);
-  const std::int64_t most_vectors = rows == 1 ? (p.transposed ? 2 : 8)
-                                              : (p.transposed ? 1 : fb.host.vector_registers / 8);
-  p.tile_vectors = columns == 1 ? 1 : balanced(columns < 0 ? -1 : columns / p.lanes, most_vectors);
-  p.tile_rows = balanced(rows, std::clamp(sums / p.tile_vectors, 1u, 8u));
 }
 
 void emit_contract(FunctionBuilder& fb, const Inst& inst) {

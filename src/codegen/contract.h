@@ -1,4 +1,5 @@
 #pragma once
+#include "codegen/contract_form.h"
 #include "codegen/function_builder.h"
 
 /// Matrix products: their two factors, and the tiles of the result.
@@ -29,6 +30,11 @@ struct Product {
   unsigned tile_rows = 1;       ///< rows of a full tile
   unsigned tile_vectors = 1;    ///< vectors of a full tile
   Value* continues = nullptr;   ///< i1: sums begin with the values in the result; null: with zeros
+
+  Tiling tiling() const { return {transposed, lanes, tile_rows, tile_vectors}; }
+  void take(const Tiling& t) {
+    transposed = t.transposed, lanes = t.lanes, tile_rows = t.rows, tile_vectors = t.vectors;
+  }
 };
 
 /// A tile of the result: its first row and column, its size, and a mask of its lanes (null: all).
@@ -78,10 +84,6 @@ void emit_rows(FunctionBuilder&, const Product&, Value* column, unsigned vectors
 Value* lane_mask(FunctionBuilder&, const Product&, Value* column);
 /// Emits the columns from `first` on, one vector at a time; the last vector is masked.
 void emit_last_columns(FunctionBuilder&, const Product&, Value* first);
-
-/// Chooses tile sizes: as many accumulators as fit into registers beside the factors, so that the
-/// latencies of their additions overlap.
-void choose_tile(FunctionBuilder&, Product&);
 
 /// The address base + sum of index * stride. `terms`: (index, stride) pairs, in elements of the
 /// buffer.

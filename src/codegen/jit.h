@@ -65,6 +65,7 @@ class Jit {
   /// The instruction sets of the processor, by LLVM's names.
   std::vector<std::string> instruction_sets();
   const std::string& cpu() const { return cpu_; }
+  const Host& host() const { return host_; }
   void optimise(llvm::Module&);
   Compiler::Object assemble(llvm::Module&, Compiler::Tier);
   /// Links a copy of `object`; its entry point is the symbol "run". Besides `symbols`, the

@@ -81,14 +81,19 @@ class Candidate {
            });
   }
 
-  std::optional<LaneLoop> run(const Host& host, bool unrolled) {
+  /// `why_not`: what keeps the trips from being lanes.
+  std::optional<LaneLoop> run(const Host& host, bool unrolled, const char*& why_not) {
     find_private_locals();
     variation_[index(p_.results(p_.code[at_])[0])] = Variation::steps;
     while (spread()) {}
-    const bool fits = std::ranges::all_of(body(), [&](const Inst& i) { return allowed(i); });
+    const auto unfit = std::ranges::find_if(body(), [&](const Inst& i) { return !allowed(i); });
     std::optional<LaneLoop> loop;
-    if (fits) loop = unrolled ? sized_unrolled(host) : sized(host);
-    if (!loop) forget();
+    if (unfit == body().end()) loop = unrolled ? sized_unrolled(host) : sized(host);
+    if (!loop) {
+      why_not = unfit == body().end() ? "it has too few trips, or its local arrays are large"
+                                      : why_not_allowed(unfit->op);
+      forget();
+    }
     return loop;
   }
 
@@ -210,6 +215,20 @@ class Candidate {
       case Op::call:
       case Op::contract: return false;
       default: return is_plain(i);
+    }
+  }
+  /// Why an instruction that is not allowed is not.
+  static const char* why_not_allowed(Op op) {
+    switch (op) {
+      case Op::for_: return "inner loops have other trip counts in other lanes";
+      case Op::end_for: return "inner loops end earlier in some lanes";
+      case Op::if_: return "lanes take different branches";
+      case Op::load:
+      case Op::store: return "neighbouring trips access elements that are not adjacent";
+      case Op::check: return "it checks values";
+      case Op::call: return "it calls a kernel";
+      case Op::contract: return "there is a product in it";
+      default: return "its types have no vectors";
     }
   }
   /// Whether both branches of an if give values and do nothing else, so that lanes that disagree
@@ -364,7 +383,8 @@ class Candidate {
 /// Chooses loops of one kind. Inner loops come first: a loop around a chosen one, or in one, stays
 /// as it is.
 void choose(const Program& p, const Host& host, LanePlan& plan,
-            bool (Candidate::*is_of_the_kind)() const, LaneLoop like = {}) {
+            bool (Candidate::*is_of_the_kind)() const, LaneLoop like = {},
+            std::map<std::size_t, const char*>* why_not = nullptr) {
   for (std::size_t at = p.code.size(); at-- > 0;) {
     const Inst& i = p.code[at];
     if (i.op != Op::for_ || !is_parallel(i)) continue;
@@ -373,7 +393,9 @@ void choose(const Program& p, const Host& host, LanePlan& plan,
     if (inner != plan.loops.begin() && ends_after(p, std::prev(inner)->first, at)) continue;
     Candidate candidate(p, at, plan.variation);
     if (!(candidate.*is_of_the_kind)()) continue;
-    auto loop = candidate.run(host, like.unrolled > 0);
+    const char* why = nullptr;
+    auto loop = candidate.run(host, like.unrolled > 0, why);
+    if (!loop && why_not != nullptr) why_not->emplace(at, why);
     if (!loop) continue;
     loop->only_tail = like.only_tail;
     plan.loops.emplace(at, *loop);
@@ -382,9 +404,10 @@ void choose(const Program& p, const Host& host, LanePlan& plan,
 
 }  // namespace
 
-LanePlan plan_lanes(const Program& p, const Host& host) {
+LanePlan plan_lanes(const Program& p, const Host& host,
+                    std::map<std::size_t, const char*>* why_not) {
   LanePlan plan{.loops = {}, .variation = std::vector<Variation>(p.reg_types.size())};
-  choose(p, host, plan, &Candidate::has_sequential_loop);
+  choose(p, host, plan, &Candidate::has_sequential_loop, {}, why_not);
   choose(p, host, plan, &Candidate::is_on_lanes, {.unrolled = most_unrolled});
   choose(p, host, plan, &Candidate::is_long_arithmetic);
   choose(p, host, plan, &Candidate::is_short_arithmetic, {.only_tail = true});

@@ -41,7 +41,9 @@ struct LanePlan {
 /// Chooses parallel loops around sequential ones, and those of long arithmetic. Within such a loop,
 /// control flow is the same for all lanes, but for ifs that only compute, whose branches are both
 /// taken where lanes disagree; and each access of a buffer is at one place for all lanes, or at
-/// adjacent ones.
-LanePlan plan_lanes(const scalar::Program&, const Host&);
+/// adjacent ones. `why_not`: null, or gets the parallel loops around sequential ones that stay as
+/// they are, and why.
+LanePlan plan_lanes(const scalar::Program&, const Host&,
+                    std::map<std::size_t, const char*>* why_not = nullptr);
 
 }  // namespace rondel::codegen

@@ -101,9 +101,10 @@ class PartPlanner {
     const Inst& i = p_.code[at];
     const auto end = static_cast<std::size_t>(i.jump);
     const std::optional<double> work = work_in(at, end);
-    if (too_small(work)) return false;
+    if (too_small(work)) return refuse(at, "too little work");
     Part part;
-    if (!shares_nothing(at, end, part)) return false;
+    if (!shares_nothing(at, end, part))
+      return refuse(at, "its trips write to memory that they share");
     part.always = options_.all;
     part.in_place = options_.in_place && !work && !part.always &&
                     (repeated || !known_to_have_trips(i)) && end - at <= most_in_place;
@@ -113,8 +114,16 @@ class PartPlanner {
 
   void add_product(std::size_t at) {
     const std::optional<double> work = work_in(at, at);
-    if (too_small(work)) return;
+    if (too_small(work)) {
+      refuse(at, "too little work");
+      return;
+    }
     plan_.emplace(at, Part{.always = options_.all});
+  }
+
+  bool refuse(std::size_t at, const char* why) const {
+    if (options_.why_not != nullptr) options_.why_not->emplace(at, why);
+    return false;
   }
 
   bool too_small(const std::optional<double>& work) const {

@@ -22,6 +22,8 @@ using PartPlan = std::map<std::size_t, Part>;
 struct PartOptions {
   bool in_place = false;  ///< `Part::in_place` may be chosen
   bool all = false;       ///< also what is known to be too small
+  /// Null, or gets the parallel loops and products that are not divided, and why.
+  std::map<std::size_t, const char*>* why_not = nullptr;
 };
 
 /// Chooses the outermost parallel loops whose trips share no memory that one of them writes, and

@@ -18,6 +18,7 @@ namespace rondel::compile {
 struct StepOrigin {
   std::vector<ir::NodeId> nodes;
   std::vector<ir::ValueId> inputs, outputs;
+  lowering::Group group = {};  ///< of a step that is a program
 };
 using StepOrigins = std::map<const runtime::Step*, StepOrigin>;
 
@@ -29,6 +30,7 @@ struct BuildContext {
   SessionOptions rewriting = {};              ///< for graphs that are made when the model runs
   std::shared_ptr<ExecutionLog> log = {};     ///< null: nothing is logged
   std::shared_ptr<StepOrigins> origins = {};  ///< null: nobody asks for them
+  std::shared_ptr<lowering::GroupRemarks> remarks = {};  ///< null: nobody asks for them
 };
 
 /// When to ask for code of shapes that come again and again: soon, if programs are compiled at any

@@ -40,7 +40,8 @@ class PlanBuilder {
       if (g_.constant(v) == nullptr) plan_.captures.emplace_back(outer(v), slot(v));
     const ir::TypeEnvironment k = ir::type_environment(g_);
     const auto sharing = b_.lowering.fuse ? lowering::Sharing::steps : lowering::Sharing::none;
-    for (const lowering::Group& group : lowering::group_nodes(g_, region_, k.types, sharing))
+    for (const lowering::Group& group :
+         lowering::group_nodes(g_, region_, k.types, sharing, b_.remarks.get()))
       add(group);
     for (const ValueId v : region.results) plan_.results.push_back(slot(v));
     plan_.slot_count = slots_.size();
@@ -99,11 +100,11 @@ class PlanBuilder {
   void note_origin(const runtime::Step& step, const lowering::Group& group,
                    std::span<const ValueId> inputs, std::span<const ValueId> outputs) const {
     StepOrigin origin{
-        group.nodes, {inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()}};
+        group.nodes, {inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()}, group};
     if (const ir::NodeId n = group.nodes[0]; !g_.node(n).regions.empty())
       origin.inputs = lowering::outer_values(g_, n);
     if (const auto* append = dynamic_cast<const runtime::AppendStep*>(&step))
-      (*b_.origins)[append->join.get()] = {group.nodes, group.inputs, group.outputs};
+      (*b_.origins)[append->join.get()] = {group.nodes, group.inputs, group.outputs, group};
     (*b_.origins)[&step] = std::move(origin);
   }
 

@@ -11,7 +11,6 @@
 #include "ops/layout/one_element.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <bit>
 #include <functional>
@@ -490,15 +489,27 @@ std::vector<ir::Type> all_one_extent(std::vector<ir::Type> types) {
   return types;
 }
 
-/// Whether an `if` has programs for the classes in which its condition is known.
-bool each_branch_runs(const ir::Graph& g, ir::NodeId n, lowering::ShapeClass c,
-                      const lowering::LoweringOptions& options) {
-  if (!c.types[0].is_static() || element_count(c.types[0].static_shape()) != 1) return false;
-  return std::ranges::all_of(std::array{false, true}, [&](bool taken) {
+/// One more program of a region; its schedule is what the options collected while it was made.
+void add_program(DeclaredRegion& region, const lowering::LoweredRegion& lowered, std::string when,
+                 const lowering::LoweringOptions& options) {
+  region.programs.push_back({lowered.program, std::move(when), {}});
+  if (options.schedule != nullptr) region.programs.back().schedule = *options.schedule;
+}
+
+/// The programs of an `if` for the classes in which its condition is known; none if a branch has
+/// no native code.
+DeclaredRegion lower_each_branch(const ir::Graph& g, ir::NodeId n, lowering::ShapeClass c,
+                                 const lowering::LoweringOptions& options) {
+  if (!c.types[0].is_static() || element_count(c.types[0].static_shape()) != 1) return {};
+  DeclaredRegion region{"natively, as a whole, each branch on its own, for shapes that come again",
+                        {}};
+  for (const bool taken : {true, false}) {
     c.values[0] = Tensor::from<bool>(c.types[0].static_shape(), {taken});
     const auto lowered = lowering::lower_control(g, n, c, options);
-    return lowered.program && codegen::Compiler::refusal(*lowered.program).empty();
-  });
+    if (!lowered.program || !codegen::Compiler::refusal(*lowered.program).empty()) return {};
+    add_program(region, lowered, fmt::format("for a condition that is {}", taken), options);
+  }
+  return region;
 }
 
 }  // namespace
@@ -514,32 +525,45 @@ NativeSource native_source(const BuildContext& b, ir::NodeId n) {
   return source;
 }
 
-std::string how_it_runs(const ir::Graph& g, ir::NodeId n,
-                        const lowering::LoweringOptions& options) {
+DeclaredRegion lower_as_declared(const ir::Graph& g, ir::NodeId n,
+                                 const lowering::LoweringOptions& options) {
   std::vector<ir::Type> declared;
   bool exact = true;
   for (const ValueId v : lowering::outer_values(g, n)) {
     const ir::Type& t = g.value(v).type;
-    if (!t.is_tensor()) return "step by step: " + refusal_of_input(g, n, declared.size(), t);
+    if (!t.is_tensor()) return {"step by step: " + refusal_of_input(g, n, declared.size(), t), {}};
     if (!t.has_rank())
-      return fmt::format("as the rank of {} allows, which is not declared", ir::name_of(g, v));
+      return {fmt::format("as the rank of {} allows, which is not declared", ir::name_of(g, v)),
+              {}};
     exact = exact && t.is_static();
     declared.push_back(t);
   }
   auto lists = extent_lists(g, n, lowering::outer_values(g, n));
   const auto c = lowering::class_of(declared, lists);
+  DeclaredRegion region;
   const auto lowered = lowering::lower_control(g, n, c, options);
-  if (lowered.program) return how_it_runs(*lowered.program);
-  if (!g.node(n).is_loop() && each_branch_runs(g, n, c, options))
-    return "natively, as a whole, each branch on its own, for shapes that come again";
-  if (exact) return "step by step: " + to_text(lowered.refusals);
+  if (lowered.program) {
+    region.how = how_it_runs(*lowered.program);
+    add_program(region, lowered, "", options);
+    return region;
+  }
+  if (!g.node(n).is_loop()) region = lower_each_branch(g, n, c, options);
+  if (!region.programs.empty()) return region;
+  if (exact) return {"step by step: " + to_text(lowered.refusals), {}};
   // Extents that broadcast, or that a state must keep, are equal in most runs: try that.
   for (lowering::ExtentList& list : lists) list.declared = all_one(list.declared);
   const auto agreeing = lowering::lower_control(
       g, n, lowering::class_of(all_one_extent(declared), lists), options);
   if (!agreeing.program)
-    return "step by step, for shapes as declared: " + to_text(lowered.refusals);
-  return how_it_runs(*agreeing.program) + ", where extents that are not declared agree";
+    return {"step by step, for shapes as declared: " + to_text(lowered.refusals), {}};
+  region.how = how_it_runs(*agreeing.program) + ", where extents that are not declared agree";
+  add_program(region, agreeing, "", options);
+  return region;
+}
+
+std::string how_it_runs(const ir::Graph& g, ir::NodeId n,
+                        const lowering::LoweringOptions& options) {
+  return lower_as_declared(g, n, options).how;
 }
 
 }  // namespace rondel::compile

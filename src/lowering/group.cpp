@@ -4,6 +4,7 @@
 #include "ir/loop_parts.h"
 #include "lowering/extract.h"
 #include "lowering/row_schedule.h"
+#include "lowering/schedule.h"
 #include "ops/layout/reading_view.h"
 #include "ops/meaning.h"
 
@@ -39,8 +40,10 @@ bool is_program(const ir::Node& n) {
 
 class Grouper {
  public:
-  Grouper(const Graph& g, ir::RegionId r, const ir::Types& types, Sharing sharing)
-      : g_(g), region_(r), types_(types), sharing_(sharing), fuse_(sharing != Sharing::none) {}
+  Grouper(const Graph& g, ir::RegionId r, const ir::Types& types, Sharing sharing,
+          GroupRemarks* remarks)
+      : g_(g), region_(r), types_(types), sharing_(sharing), fuse_(sharing != Sharing::none),
+        remarks_(remarks) {}
 
   std::vector<Group> run() {
     for (const NodeId n : g_.region(region_).nodes) {
@@ -53,6 +56,7 @@ class Grouper {
       take_beginnings_in();
       for (std::size_t k = 0; k < groups_.size(); ++k) take_elements_in(k);
     }
+    if (remarks_ != nullptr) report_apart();
     std::erase_if(groups_, [](const Group& group) { return group.nodes.empty(); });
     for (std::size_t i = 0; i < groups_.size(); ++i) complete(groups_[i]);
     return std::move(groups_);
@@ -91,14 +95,33 @@ class Grouper {
     if (!last) return std::nullopt;
     const Group& group = groups_[*last];
     const ir::Node& first = g_.node(group.nodes[0]);
-    if (!by_element(first) || !same_space(first, node)) return std::nullopt;
+    if (!by_element(first)) return std::nullopt;
+    if (!same_space(first, node)) return apart(node, *last, "another index space");
     const bool elementwise = ops::is_elementwise(*node.op);
     for (const ValueId v : node.inputs) {
       const auto it = v == ValueId::none ? group_of_.end() : group_of_.find(v);
       if (it == group_of_.end() || it->second != *last) continue;
-      if (!elementwise || !same_extents(type(v), type(node.outputs[0]))) return std::nullopt;
+      if (!elementwise || !same_extents(type(v), type(node.outputs[0])))
+        return apart(node, *last, "it reads elements at other indices");
     }
     return last;
+  }
+
+  /// Notes why a node does not join a group, if somebody asks.
+  std::nullopt_t apart(const ir::Node& node, std::size_t group, const char* why) {
+    if (remarks_ != nullptr)
+      apart_.push_back({g_.value(node.outputs[0]).producer, groups_[group].nodes.back(), why});
+    return std::nullopt;
+  }
+  /// Hands over what was noted about nodes that are in different groups in the end.
+  void report_apart() {
+    std::map<NodeId, std::size_t> in;
+    for (std::size_t k = 0; k < groups_.size(); ++k)
+      for (const NodeId n : groups_[k].nodes) in.emplace(n, k);
+    for (const Apart& a : apart_)
+      if (in.at(a.node) != in.at(a.from))
+        (*remarks_)[groups_[in.at(a.node)].nodes[0]].push_back(
+            fmt::format("not fused with {}: {}", short_name(g_, a.from), a.why));
   }
 
   /// Moves the earlier groups that compute inputs of a node into the node's group, so that these
@@ -163,7 +186,7 @@ class Grouper {
   }
   /// Short rows are left apart: what a row waits for, its reductions, would take longer than to
   /// read the elements once more.
-  bool share_rows(std::size_t from, std::size_t into) const {
+  bool share_rows(std::size_t from, std::size_t into) {
     constexpr std::size_t most_nodes = 100;
     constexpr std::int64_t shortest_row = 16;
     const auto &first = groups_[from].nodes, &second = groups_[into].nodes;
@@ -171,12 +194,16 @@ class Grouper {
     std::vector<NodeId> both = first;
     both.insert(both.end(), second.begin(), second.end());
     const std::optional<RowSchedule> rows = schedule_rows(g_, types_, both);
-    return rows && !rows->rows_shorter_than(shortest_row) &&
-           std::ranges::all_of(first, [&](NodeId n) {
-             return std::ranges::all_of(g_.node(n).inputs, [&](ValueId v) {
-               return lasts_until(v, into) || is_written_over_by(into, v, *rows);
-             });
-           });
+    if (!rows) return false;
+    if (rows->rows_shorter_than(shortest_row)) {
+      apart(g_.node(second.front()), from, "rows are shorter than 16");
+      return false;
+    }
+    return std::ranges::all_of(first, [&](NodeId n) {
+      return std::ranges::all_of(g_.node(n).inputs, [&](ValueId v) {
+        return lasts_until(v, into) || is_written_over_by(into, v, *rows);
+      });
+    });
   }
   /// Whether the group computes the state that follows v, and may write it over v.
   bool is_written_over_by(std::size_t group, ValueId v, const RowSchedule& rows) const {
@@ -238,11 +265,14 @@ class Grouper {
     std::vector<NodeId> taken;
     for (std::size_t k = from.nodes.size() - from.inlined; k-- > 0;) {
       const ir::Node& node = g_.node(from.nodes[k]);
-      if (!is_read_by(from.nodes[k], readers) || !ops::is_elementwise(*node.op) ||
-          ir::can_fail(g_, from.nodes[k]) ||
-          !same_extents(type(node.outputs[0]), type(reduction.inputs[0])) ||
-          !std::ranges::all_of(node.inputs, [&](ValueId v) { return lasts_until(v, into); }))
+      if (!ops::is_elementwise(*node.op) ||
+          !same_extents(type(node.outputs[0]), type(reduction.inputs[0])))
         continue;
+      const char* const why_not = why_not_inlined(from.nodes[k], readers, into);
+      if (why_not != nullptr) {
+        if (node.outputs[0] == reduction.inputs[0]) apart(reduction, maker->second, why_not);
+        continue;
+      }
       readers.insert(from.nodes[k]);
       taken.insert(taken.begin(), from.nodes[k]);
     }
@@ -252,6 +282,16 @@ class Grouper {
     }
     group.nodes.insert(group.nodes.end(), taken.begin(), taken.end());
     group.inlined = taken.size();
+  }
+
+  /// Why elements of n are not computed where the readers, which are in a group, read them; null if
+  /// they can be.
+  const char* why_not_inlined(NodeId n, const std::set<NodeId>& readers, std::size_t group) const {
+    if (!is_read_by(n, readers)) return "others read it, too";
+    if (ir::can_fail(g_, n)) return "it may fail";
+    const bool last = std::ranges::all_of(g_.node(n).inputs,
+                                          [&](ValueId v) { return lasts_until(v, group); });
+    return last ? nullptr : "a state that it reads is overwritten before";
   }
 
   /// Whether only these nodes read the result of n.
@@ -378,13 +418,19 @@ class Grouper {
   std::map<ValueId, std::size_t> group_of_;
   std::vector<std::vector<std::size_t>> readers_;  ///< by group: others that read its values
   std::vector<std::size_t> moved_to_;  ///< by group: where its nodes are; itself at first
+  struct Apart {
+    NodeId node, from;
+    const char* why;
+  };
+  GroupRemarks* const remarks_;
+  std::vector<Apart> apart_;
 };
 
 }  // namespace
 
 std::vector<Group> group_nodes(const Graph& g, ir::RegionId r, const ir::Types& types,
-                               Sharing sharing) {
-  return Grouper(g, r, types, sharing).run();
+                               Sharing sharing, GroupRemarks* remarks) {
+  return Grouper(g, r, types, sharing, remarks).run();
 }
 
 }  // namespace rondel::lowering

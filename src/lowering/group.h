@@ -1,6 +1,8 @@
 #pragma once
 #include "ir/infer.h"
 
+#include <map>
+#include <string>
 #include <vector>
 
 namespace rondel::lowering {
@@ -37,8 +39,13 @@ enum class Sharing {
   parts,
 };
 
+/// By the first node of a group, why the group is apart from groups whose values it reads: "another
+/// index space than 'z'".
+using GroupRemarks = std::map<ir::NodeId, std::vector<std::string>>;
+
 /// Partitions the nodes of a region into groups, in an order in which they can run. `constant`
-/// nodes are in no group.
-std::vector<Group> group_nodes(const ir::Graph&, ir::RegionId, const ir::Types& types, Sharing);
+/// nodes are in no group. `remarks`: null if nobody asks; those of the region are added.
+std::vector<Group> group_nodes(const ir::Graph&, ir::RegionId, const ir::Types& types, Sharing,
+                               GroupRemarks* remarks = nullptr);
 
 }  // namespace rondel::lowering

@@ -3,6 +3,7 @@
 #include "kernels/kernel.h"
 #include "lowering/group.h"
 #include "lowering/refusals.h"
+#include "lowering/schedule.h"
 #include "lowering/shape_class.h"
 #include "scalar/loop_binding.h"
 #include "scalar/program.h"
@@ -16,10 +17,12 @@ namespace rondel::lowering {
 /// The scalar program of a group, given as the graph that `extract` made of it, for one shape class
 /// of the graph's parameters. The program's buffers are the parameters of the graph, then its
 /// results. `dying`: parameters that nothing reads after the group; a result may be written over
-/// such a parameter of the same type (`may_alias`). `by_rows`: of the `Group`.
+/// such a parameter of the same type (`may_alias`). `by_rows`: of the `Group`. `schedule`: what was
+/// decided, if somebody asks; it is made anew.
 std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& group, bool by_rows,
                                                    const ShapeClass&,
-                                                   std::span<const std::size_t> dying);
+                                                   std::span<const std::size_t> dying,
+                                                   Schedule* schedule = nullptr);
 
 /// Whether the class tells enough to write the group's program: the ranks of all values, and which
 /// of the extents of rows are equal. A class of exact shapes always does.
@@ -43,6 +46,8 @@ struct LoweringOptions {
   /// computed from extents are folded.
   ir::Evaluator evaluate = {};
   bool verify = false;  ///< whether to verify storage plans
+  /// What was decided for the latest program, if somebody asks; it is made anew for each.
+  Schedule* schedule = nullptr;
 };
 
 /// The workspace of a kernel that a program calls. Its size is computed from the extents of each

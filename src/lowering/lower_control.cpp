@@ -24,9 +24,16 @@ constexpr std::int64_t most_local_bytes = 4096;
 /// node.
 class ControlLowering {
  public:
-  ControlLowering(const RegionTree& tree, const StoragePlan& plan)
+  ControlLowering(const RegionTree& tree, const StoragePlan& plan, Schedule* schedule)
       : tree_(tree), g_(tree.graph()), node_(g_.node(tree.top())), plan_(plan),
-        b_(ir::where(g_, tree.top())), lowering_(tree, plan_, b_) {}
+        b_(ir::where(g_, tree.top())), lowering_(tree, plan_, b_) {
+    if (schedule == nullptr) return;
+    *schedule = {};
+    std::vector<ir::Type> declared;
+    for (const ValueId v : outer_values(g_, tree.top())) declared.push_back(g_.value(v).type);
+    schedule->name_extents(tree.shape_class(), declared);
+    lowering_.scope().notes = &notes_.emplace(*schedule, g_, b_);
+  }
 
   LoweredRegion run() {
     const bool loop = node_.is_loop();
@@ -47,6 +54,7 @@ class ControlLowering {
     if (loop) write_loop();
     else write_if();
     out_.program = b_.finish();
+    if (notes_) notes_->finish();
     out_.conditions = tree_.conditions();
     return std::move(out_);
   }
@@ -259,12 +267,20 @@ class ControlLowering {
       lowering_.trips_by_elements(loop, from_, to_, inits);
       return b_.store(stopped_, {}, to_);
     }
-    if (trips_are_independent(loop)) {
-      b_.for_each(from_, to_, [&](Ex t) { lowering_.trip(loop, t, inits); });
+    NestScope nest(lowering_.scope().notes, [&] { return lowering_.trips_text(loop); });
+    const std::string_view why_in_order = why_trips_depend(loop);
+    if (why_in_order.empty()) {
+      nest.note([] { return "its trips are independent: they hand nothing on"; });
+      b_.for_each(from_, to_, [&](Ex t) {
+        nest.body();
+        lowering_.trip(loop, t, inits);
+      });
       return b_.store(stopped_, {}, to_);
     }
+    if (notes_) lowering_.note_trips_in_order(loop, why_in_order);
     for (const std::int32_t extent : changing_) inits.push_back(b_.load(extent, {}));
     const auto trip = [&](Ex t, std::span<const Ex> carried) {
+      nest.body();
       std::vector<Ex> next = lowering_.trip(loop, t, carried);
       if (!loop.parts.has_go) next.erase(next.begin());
       return next;
@@ -283,17 +299,20 @@ class ControlLowering {
     b_.store(stopped_, {}, loop.parts.has_go ? finals[next] : to_);
   }
 
-  /// Whether the trips of the top loop may run in any order: nothing is handed from trip to trip,
-  /// and what a trip stores besides its items is in local arrays.
-  bool trips_are_independent(const LoopContext& l) const {
+  /// Why the trips of the top loop may not run in any order; empty if they may: nothing is handed
+  /// from trip to trip, and what a trip stores besides its items is in local arrays.
+  const char* why_trips_depend(const LoopContext& l) const {
     const ir::Region& body = g_.region(l.parts.body);
     const bool hands_on_go = body.results[0] != body.params[1] && g_.is_read(body.params[1]);
-    if (l.parts.has_go || hands_on_go || !tree_.trip_count_known(tree_.top())) return false;
+    if (l.parts.has_go || hands_on_go) return "a condition may end it";
+    if (!tree_.trip_count_known(tree_.top())) return "the number of trips is not known before";
     for (std::size_t s = 0; s < l.parts.states; ++s)
-      if (!tree_.is_invariant(l.parts, s)) return false;
-    return changing_.empty() && out_.sizes.empty() && tree_.kernels().empty() &&
-           std::ranges::all_of(plan_.all(),
-                               [](const Storage& s) { return s.given || is_local(s.type); });
+      if (!tree_.is_invariant(l.parts, s)) return "it has states";
+    if (!changing_.empty() || !out_.sizes.empty()) return "sizes become known inside";
+    if (!tree_.kernels().empty()) return "it calls kernels";
+    const bool all_local = std::ranges::all_of(
+        plan_.all(), [](const Storage& s) { return s.given || is_local(s.type); });
+    return all_local ? "" : "they share the arena, because what a trip stores is large";
   }
 
   void write_if() {
@@ -313,6 +332,7 @@ class ControlLowering {
   const StoragePlan& plan_;
   scalar::Builder b_;
   RegionLowering lowering_;
+  std::optional<ScheduleNotes> notes_;  ///< if somebody asks for the schedule
   LoweredRegion out_;
   std::vector<std::pair<ValueId, std::int32_t>> outer_;  ///< values from outside and their buffers
   std::vector<std::int32_t> states_, results_;
@@ -353,7 +373,7 @@ LoweredRegion lower_control(const ir::Graph& g, ir::NodeId n, const ShapeClass& 
     return {nullptr, std::move(refusals), {}, {}, {}};
   const StoragePlan plan(tree);
   if (options.verify) verify_storage(tree, plan);
-  return ControlLowering(tree, plan).run();
+  return ControlLowering(tree, plan, options.schedule).run();
 }
 
 }  // namespace rondel::lowering

@@ -75,6 +75,35 @@ std::vector<scalar::Ex> extents_of_space(const LoweringScope& s, const RowSchedu
   broken_invariant("no operand or result has the extents of the rows");
 }
 
+std::vector<ir::Type> declared_types(const ir::Graph& g) {
+  std::vector<ir::Type> types;
+  for (const ValueId v : g.root().params) types.push_back(g.value(v).type);
+  return types;
+}
+
+/// Notes where a group's values are. `over`: of `written_over`.
+void note_places(ScheduleNotes& notes, const ir::Graph& g, std::span<const ir::NodeId> nodes,
+                 std::span<const std::int32_t> over) {
+  const auto param_name = [&](std::size_t p) {
+    const std::string& name = g.value(g.root().params[p]).name;
+    return name.empty() ? "an input" : fmt::format("'{}'", name);
+  };
+  std::vector<std::pair<ValueId, std::string>> places;
+  for (const ir::NodeId n : nodes)
+    for (const ValueId v : g.node(n).outputs) {
+      const auto at = std::ranges::find(g.root().results, v) - g.root().results.begin();
+      if (at == std::ssize(g.root().results)) {
+        places.emplace_back(v, "registers (read nowhere else)");
+        continue;
+      }
+      const std::int32_t p = over[static_cast<std::size_t>(at)];
+      places.emplace_back(v, p < 0 ? "the result"
+                                   : fmt::format("the result, over {}, which nothing reads later",
+                                                 param_name(static_cast<std::size_t>(p))));
+    }
+  notes.note_places(places);
+}
+
 }  // namespace
 
 bool can_lower(const ir::Graph& g, bool by_rows, const ShapeClass& c) {
@@ -87,7 +116,8 @@ bool can_lower(const ir::Graph& g, bool by_rows, const ShapeClass& c) {
 
 std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, bool by_rows,
                                                    const ShapeClass& c,
-                                                   std::span<const std::size_t> dying) {
+                                                   std::span<const std::size_t> dying,
+                                                   Schedule* schedule) {
   const ir::TypeEnvironment environment = type_environment_for(g, c);
   const std::vector<ir::NodeId> nodes = computed_nodes(g);
   scalar::Builder b(g.node(nodes.back()).source);
@@ -121,9 +151,22 @@ std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, bool by_r
             v, one_element(b, constant_element(b, *g.constant(v)), g.constant(v)->rank()));
   for (std::size_t j = 0; j < over.size(); ++j)
     if (over[j] < 0) b.fresh(buffers[g.root().params.size() + j]);
-  if (rows) lower_rows(scope, *rows, extents_of_space(scope, *rows));
-  else lower_nodes(scope, nodes);
-  return b.finish();
+  std::optional<ScheduleNotes> notes;
+  if (schedule != nullptr) {
+    *schedule = {};
+    schedule->name_extents(c, declared_types(g));
+    scope.notes = &notes.emplace(*schedule, g, b);
+  }
+  if (rows) {
+    lower_rows(scope, *rows, extents_of_space(scope, *rows));
+  } else {
+    const NestScope nest(scope.notes, [&] { return notes->nest(nodes, environment.types); });
+    if (notes) note_places(*notes, g, nodes, over);
+    lower_nodes(scope, nodes);
+  }
+  std::shared_ptr<const scalar::Program> program = b.finish();
+  if (notes) notes->finish();
+  return program;
 }
 
 }  // namespace rondel::lowering

@@ -1,6 +1,7 @@
 #pragma once
 #include "ir/infer.h"
 #include "lowering/row_schedule.h"
+#include "lowering/schedule.h"
 #include "ops/meaning.h"
 #include "scalar/builder.h"
 
@@ -36,6 +37,7 @@ struct LoweringScope {
   scalar::Builder& builder;
   std::map<ir::ValueId, Operand> operands;
   std::map<ir::ValueId, Sink> sinks;
+  ScheduleNotes* notes = nullptr;  ///< null: nobody asks for the schedule
 };
 
 /// A value whose only element is `element`.

@@ -2,6 +2,7 @@
 
 #include "base/cancellation.h"
 #include "base/error.h"
+#include "ir/name_of.h"
 #include "lowering/extent_expression.h"
 #include "lowering/extract.h"
 #include "lowering/rule_text.h"
@@ -56,6 +57,11 @@ void RegionLowering::group(const Group& g, const LoopContext* around, Ex t) {
   for (const NodeId n : g.nodes) find_extents(n);
   if (node.is_loop()) return loop(g.nodes[0]);
   for (const NodeId n : g.nodes) check_rule(n);
+  const NestScope nest(scope_.notes, [&] {
+    return scope_.notes->nest(std::span(g.nodes).first(g.nodes.size() - g.inlined),
+                              environment_.types);
+  });
+  if (scope_.notes != nullptr) note_group(g, around);
   const bool whole = ops::writes_buffers(*node.op);
   if (whole)
     for (const NodeId n : std::span(g.nodes).subspan(1)) define_beginning(n);
@@ -301,6 +307,7 @@ void RegionLowering::branch(NodeId n) {
   const std::vector<std::pair<std::size_t, std::int64_t>> either = extents_of_either(n);
   const std::vector<RegionId> regions = tree_.regions(n);
   const auto take = [&](RegionId r) {
+    const NestScope branch(scope_.notes, [&] { return r == node.regions[0] ? "then" : "else"; });
     const auto outer = extents_;
     groups(r, nullptr, {});
     const auto& results = tree_.graph().region(r).results;
@@ -309,7 +316,7 @@ void RegionLowering::branch(NodeId n) {
       if (in_registers(j)) yields.push_back(element(results[j]));
       else if (node.outputs[j] != ValueId::none && in_memory(j) &&
                plan_.storage_of(results[j]) != plan_.storage_of(node.outputs[j]))
-        copy(scope_.operands.at(results[j]), *plan_.storage_of(node.outputs[j]));
+        copy(scope_.operands.at(results[j]), *plan_.storage_of(node.outputs[j]), results[j]);
     }
     for (const auto& [j, axis] : either) yields.push_back(extent(type(results[j]).extent(axis)));
     if (regions.size() > 1) extents_ = outer;  // what was found in a branch is known there only
@@ -320,6 +327,9 @@ void RegionLowering::branch(NodeId n) {
         element(node.inputs[0]), [&] { return take(regions[0]); },
         [&] { return take(regions[1]); });
   };
+  NestScope nest(scope_.notes, [&] { return scope_.notes->name(n); });
+  if (regions.size() == 1)
+    nest.note([] { return "one branch only, because the shapes decide the condition"; });
   const std::vector<Ex> merged = regions.size() == 1 ? take(regions[0]) : choose();
   for (std::size_t k = 0; k < either.size(); ++k)
     extents_[type(node.outputs[either[k].first]).extent(either[k].second).symbol] =
@@ -420,7 +430,7 @@ void RegionLowering::define_scan_element(const LoopContext& l, std::size_t s, Ex
     element.part.leading.push_back(position);
   }
   if (const auto block = plan_.copy(v)) {
-    copy(element, *block);
+    copy(element, *block, v);
     element = in_buffer(v, buffer(*block));
   }
   define(v, std::move(element));
@@ -433,6 +443,9 @@ void RegionLowering::store_items(const LoopContext& l, Ex t) {
     if (stored_by_maker(v, l.parts.body)) continue;
     if (l.node == tree_.top()) check_item(k, v);
     const Operand from = scope_.operands.at(v);
+    const NestScope nest(scope_.notes, [&] {
+      return fmt::format("copy {} to {}", ir::name_of(tree_.graph(), v), name_of_stack(l, k));
+    });
     b_.for_all(extents_of(v), [&](const Indices& i) { store_item(l, k, i, t, from.load(i)); });
   }
 }
@@ -472,12 +485,13 @@ void RegionLowering::move_states(const LoopContext& l) {
     return is_state(next) ? plan_.copy(next) : std::nullopt;
   };
   for (const std::size_t s : moved)
-    if (const auto block = aside(s)) copy(scope_.operands.at(body.results[1 + s]), *block);
+    if (const auto block = aside(s))
+      copy(scope_.operands.at(body.results[1 + s]), *block, body.results[1 + s]);
   for (const std::size_t s : moved) {
     const ValueId next = body.results[1 + s];
     const auto block = aside(s);
-    copy(block ? in_buffer(next, buffer(*block)) : scope_.operands.at(next),
-         plan_.state(l.node, s));
+    copy(block ? in_buffer(next, buffer(*block)) : scope_.operands.at(next), plan_.state(l.node, s),
+         next);
   }
 }
 
@@ -535,7 +549,7 @@ void RegionLowering::begin_states(const LoopContext& l) {
     const ValueId initial = node.inputs[l.parts.states_at() + s];
     if (tree_.is_one_element(tree_.graph().region(l.parts.body).params[2 + s])) continue;
     const StorageId to = plan_.state(l.node, s);
-    if (plan_.storage_of(initial) != to) copy(scope_.operands.at(initial), to);
+    if (plan_.storage_of(initial) != to) copy(scope_.operands.at(initial), to, initial);
   }
 }
 
@@ -557,8 +571,11 @@ std::vector<Ex> RegionLowering::run_loop(const LoopContext& l, Ex most) {
     inits.push_back(hi);
     return inits;
   }
+  NestScope nest(scope_.notes, [&] { return trips_text(l); });
+  if (scope_.notes != nullptr) note_trips_in_order(l, "another loop is around it");
   if (!l.parts.has_go) {
     std::vector<Ex> finals = b_.for_(b_.index(0), hi, inits, [&](Ex t, auto carried) {
+      nest.body();
       std::vector<Ex> next = trip(l, t, carried);
       next.erase(next.begin());
       return next;
@@ -568,8 +585,10 @@ std::vector<Ex> RegionLowering::run_loop(const LoopContext& l, Ex most) {
   }
   // If `go` is false at first, no trip runs.
   const Ex end = scalar::select(inits[0], hi, b_.index(0));
-  return b_.for_while(b_.index(0), end, inits,
-                      [&](Ex t, auto carried) { return trip(l, t, carried); });
+  return b_.for_while(b_.index(0), end, inits, [&](Ex t, auto carried) {
+    nest.body();
+    return trip(l, t, carried);
+  });
 }
 
 /// Emits the check that the budget of trips suffices: `over` is true if it does not. A constant
@@ -716,7 +735,13 @@ Ex RegionLowering::integer(const ir::Integer& i) {
   return extent_expression(b_, i, [&](ir::Symbol name) { return extents_.at(name); });
 }
 
-void RegionLowering::copy(const Operand& from, StorageId to) {
+/// `v`: what is copied.
+void RegionLowering::copy(const Operand& from, StorageId to, ValueId v) {
+  NestScope nest(scope_.notes, [&] {
+    return fmt::format("copy {} to {}", ir::name_of(tree_.graph(), v),
+                       name_of_storage(to, ValueId::none, nullptr));
+  });
+  nest.note([&] { return plan_.why_apart(v); });
   check_room(from.extents, to);
   b_.for_all(from.extents, [&](const Indices& i) { b_.store(buffer(to), i, from.load(i)); });
 }

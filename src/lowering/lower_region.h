@@ -51,17 +51,25 @@ class RegionLowering {
                                std::span<const scalar::Ex> carried);
   /// Whether each element of the states is computed from itself, and from elements at its own
   /// index: then all trips can run for one element before the next.
-  bool by_elements(const LoopContext&) const;
+  bool by_elements(const LoopContext& l) const { return why_not_by_elements(l).empty(); }
   /// Emits the trips [from, to) of such a loop, element by element.
   void trips_by_elements(const LoopContext&, scalar::Ex from, scalar::Ex to,
                          std::span<const scalar::Ex> carried);
   /// Emits an `if` and defines its outputs as operands.
   void branch(ir::NodeId);
 
+  /// "for trips of 'r' (Loop): 1,000"
+  std::string trips_text(const LoopContext&) const;
+  /// Notes of a loop whose trips run one after the other: why, and where its states are.
+  /// `otherwise`: why, if it hands nothing on.
+  void note_trips_in_order(const LoopContext&, std::string_view otherwise);
+  /// Why not all trips run for one element before the next; empty if they can.
+  std::string why_not_by_elements(const LoopContext&) const;
+
   std::vector<scalar::Ex> extents_of(ir::ValueId);
   /// The only element of a value.
   scalar::Ex element(ir::ValueId);
-  void copy(const Operand& from, StorageId to);
+  void copy(const Operand& from, StorageId to, ir::ValueId);
   /// Emits `fresh` for the storages whose lifetimes begin at a position.
   void begin_lifetimes(Position);
   void define(ir::ValueId, Operand);
@@ -109,6 +117,15 @@ class RegionLowering {
 
   std::vector<std::pair<std::size_t, std::int64_t>> extents_of_either(ir::NodeId);
   std::size_t states_in_registers(const LoopContext&) const;
+
+  // What is told of the schedule; only called if somebody asks.
+  void note_group(const Group&, const LoopContext* around);
+  void note_states(const LoopContext&, std::string_view place);
+  void enter_states(const LoopContext&);
+  std::string place_of(ir::ValueId, const Group&, const LoopContext* around) const;
+  ir::NodeId reader_outside(ir::ValueId) const;
+  std::string name_of_storage(StorageId, ir::ValueId, const LoopContext* around) const;
+  std::string name_of_stack(const LoopContext&, std::size_t k) const;
   Operand in_register(ir::ValueId v, scalar::Ex x);
   Operand in_buffer(ir::ValueId v, std::int32_t buffer);
   Operand without_elements(ir::ValueId v);
@@ -124,6 +141,7 @@ class RegionLowering {
   std::vector<std::int32_t> buffers_;                 ///< by storage
   std::map<ir::NodeId, std::int32_t> workspaces_;     ///< of kernels
   std::map<ir::Symbol, scalar::Ex> extents_;
+  std::map<StorageId, std::string> state_names_;  ///< of the loops that are open, for the schedule
   scalar::Ex budget_;
 };
 

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ir/name_of.h"
 #include "lowering/lower_nodes.h"
 
 #include <algorithm>
@@ -21,7 +22,16 @@ class RowLowerer {
     for (const auto& [v, result] : schedule_.memory_of) share_memory(v, result);
     for (const auto& [reduction, nodes] : schedule_.inlined)
       if (!nodes.empty()) define_inlined(s_, s_.graph.node(reduction).inputs[0], nodes, space_);
+    NestScope nest(s_.notes, [&] {
+      const auto& space = schedule_.space;
+      return "by rows: for rows " +
+             s_.notes->schedule().text(std::span(space).first(schedule_.leading)) +
+             " of elements " +
+             s_.notes->schedule().text(std::span(space).subspan(schedule_.leading));
+    });
+    nest.note([] { return "because a row is still in the cache when the next nodes read it"; });
     s_.builder.for_all(rows_, [&](const Indices& row) {
+      nest.body();
       for (const RowSchedule::Stage& stage : schedule_.stages)
         if (stage.by_row)
           for (const NodeId n : stage.nodes) lower_by_row(n, row);
@@ -47,6 +57,11 @@ class RowLowerer {
   /// Emits the row's element of a node; later nodes read it in a register. Outside of the nest, a
   /// result is read from its memory.
   void lower_by_row(NodeId n, const Indices& row) {
+    NestScope nest(s_.notes, [&] { return name_stage({&n, 1}); });
+    nest.note([] { return "stored at a register for each row"; });
+    if (const auto within = schedule_.inlined.find(n);
+        within != schedule_.inlined.end() && s_.notes)
+      s_.notes->note_computed_at(n, within->second);
     std::vector<Ex> extents = rows_;
     Indices index = row;
     extents.resize(space_.size(), s_.builder.index(1));
@@ -62,11 +77,31 @@ class RowLowerer {
 
   void lower_elements(const std::vector<NodeId>& nodes, const Indices& row) {
     const auto leading = static_cast<std::ptrdiff_t>(schedule_.leading);
+    const NestScope nest(s_.notes, [&] { return name_stage(nodes); });
+    if (s_.notes) note_places(nodes);
     s_.builder.for_all({space_.begin() + leading, space_.end()}, [&](const Indices& within) {
       Indices index = row;
       index.insert(index.end(), within.begin(), within.end());
       lower_element(s_, nodes, space_, index);
     });
+  }
+
+  Nest name_stage(std::span<const NodeId> nodes) const {
+    return s_.notes->nest(nodes, s_.environment.types);
+  }
+  void note_places(std::span<const NodeId> nodes) const {
+    std::vector<std::pair<ValueId, std::string>> places;
+    for (const NodeId n : nodes) {
+      const ValueId v = s_.graph.node(n).outputs[0];
+      const auto at = schedule_.memory_of.find(v);
+      const bool is_result = std::ranges::count(s_.graph.root().results, v) > 0;
+      if (at != schedule_.memory_of.end() && at->second != v)
+        places.emplace_back(
+            v, "the memory of " + ir::name_of(s_.graph, at->second) + ", which comes later");
+      else if (!s_.sinks.contains(v)) places.emplace_back(v, "registers");
+      else places.emplace_back(v, is_result ? "the result" : "its own memory");
+    }
+    s_.notes->note_places(places);
   }
 
   LoweringScope& s_;

@@ -224,7 +224,8 @@ ir::Extent RegionTree::most_trips(NodeId loop) const {
 void RegionTree::visit(RegionId r, std::optional<Position> holder) {
   RegionInfo& here = regions_[r];
   here.holder = holder;
-  here.groups = group_nodes(g_, r, k_.types, options_.fuse ? Sharing::parts : Sharing::none);
+  here.groups = group_nodes(g_, r, k_.types, options_.fuse ? Sharing::parts : Sharing::none,
+                            options_.schedule != nullptr ? &remarks_ : nullptr);
   for (const ValueId v : g_.region(r).params) check_type(v);
   for (std::size_t i = 0; i < here.groups.size(); ++i) {
     here.begins.push_back(moment_++);

@@ -59,6 +59,8 @@ class RegionTree {
   const std::vector<Group>& groups(ir::RegionId r) const { return info(r).groups; }
   /// The schedule of a group that runs by rows.
   const RowSchedule& rows(const Group& g) const { return rows_.at(g.nodes[0]); }
+  /// Why groups are apart, if somebody asks for the schedule.
+  const GroupRemarks& remarks() const { return remarks_; }
   /// A node that the program calls a kernel for. The list is in program order.
   struct KernelNode {
     ir::NodeId node;
@@ -244,6 +246,7 @@ class RegionTree {
   std::set<ir::NodeId> finding_;  ///< nodes whose extents the program finds from values
   std::map<std::size_t, ir::Type> item_types_;  ///< by stack of the top loop, if sizes are given
   std::vector<Refused> refused_;
+  GroupRemarks remarks_;
   std::int32_t moment_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include "base/axis.h"
 #include "base/error.h"
+#include "ir/name_of.h"
 #include "ops/meaning.h"
 
 #include <algorithm>
@@ -135,6 +136,7 @@ bool StoragePlan::assign(ValueId v, Position made, const Preferences& preference
   const auto preferred = preferences.find(v);
   const bool followed = preferred != preferences.end() && has_room(preferred->second.target, v) &&
                         may_overwrite(preferred->second.old, made, v);
+  if (preferred != preferences.end() && !followed) apart_.emplace(v, preferred->second.old);
   storage_of_[v] = followed ? preferred->second.target : add(v, {t_.begins(made), t_.ends(made)});
   extend_lifetime(storage_of_[v], v, made);
   if (const ValueId left = left_by(made);
@@ -304,6 +306,13 @@ std::optional<std::size_t> StoragePlan::scan_of(ValueId v) const {
 std::optional<StorageId> StoragePlan::storage_of(ValueId v) const {
   const auto it = storage_of_.find(v);
   return it == storage_of_.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::string StoragePlan::why_apart(ValueId v) const {
+  const auto at = apart_.find(v);
+  if (at == apart_.end() || at->second == ValueId::none) return "";
+  return fmt::format("because {} is still read when it is made",
+                     ir::name_of(t_.graph(), at->second));
 }
 
 std::optional<StorageId> StoragePlan::copy(ValueId v) const {

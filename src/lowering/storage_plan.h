@@ -40,6 +40,9 @@ class StoragePlan : public StorageMap {
   std::optional<StorageId> storage_of(ir::ValueId) const override;
   StorageId state(ir::NodeId loop, std::size_t s) const override { return states_.at({loop, s}); }
   std::optional<StorageId> copy(ir::ValueId) const override;
+  /// Why a value that is handed on is not stored where it is handed on to; empty if it is, or if
+  /// the tree does not make it where it is handed on.
+  std::string why_apart(ir::ValueId) const;
 
  private:
   /// A request to write a result of a region, or a value that the result may be written over, to
@@ -74,6 +77,7 @@ class StoragePlan : public StorageMap {
   const RegionTree& t_;
   std::vector<Storage> storages_;
   std::map<ir::ValueId, StorageId> storage_of_, copies_;
+  std::map<ir::ValueId, ir::ValueId> apart_;  ///< by value: what it could not be written over
   /// By value: another one in the same place, which it extends, or of which it is the beginning.
   std::map<ir::ValueId, ir::ValueId> in_place_of_;
   std::map<std::pair<ir::NodeId, std::size_t>, StorageId> states_;

@@ -10,13 +10,15 @@ using ir::ValueId;
 using scalar::Ex;
 using scalar::Indices;
 
-bool RegionLowering::by_elements(const LoopContext& l) const {
+std::string RegionLowering::why_not_by_elements(const LoopContext& l) const {
   const ir::Graph& g = tree_.graph();
   const ir::Region& body = g.region(l.parts.body);
   const std::vector<std::size_t> changing = changing_states(l);
-  if (l.parts.has_go || (l.parts.has_trips && l.parts.scans > 0) || changing.empty() ||
-      tree_.is_one_element(body.params[2 + changing[0]]) || !tree_.changing_extents(l.node).empty())
-    return false;
+  if (l.parts.has_go) return "a condition may end it";
+  if (l.parts.has_trips && l.parts.scans > 0) return "its scans may be too short for its count";
+  if (changing.empty()) return "it has no state that changes";
+  if (tree_.is_one_element(body.params[2 + changing[0]])) return "its states have one element";
+  if (!tree_.changing_extents(l.node).empty()) return "extents of its states change";
   const ir::Extents& space = type(body.params[2 + changing[0]]).extents();
   const auto in_space = [&](ValueId v) { return type(v).extents() == space; };
   const std::vector<NodeId> nodes = nodes_of_trip(l);
@@ -25,7 +27,8 @@ bool RegionLowering::by_elements(const LoopContext& l) const {
            tree_.conditions_inside(n).empty() &&
            (in_space(g.node(n).outputs[0]) || tree_.is_one_element(g.node(n).outputs[0]));
   };
-  if (!std::ranges::all_of(nodes, is_plain)) return false;
+  if (const auto other = std::ranges::find_if_not(nodes, is_plain); other != nodes.end())
+    return short_name(g, *other) + " is not computed element by element";
   const auto is_made = [&](ValueId v) {
     const NodeId maker = g.value(v).producer;
     return maker != NodeId::none && std::ranges::count(nodes, maker) > 0;
@@ -34,23 +37,27 @@ bool RegionLowering::by_elements(const LoopContext& l) const {
     const ValueId next = body.results[1 + s];
     const bool moved = std::ranges::any_of(
         changing, [&](std::size_t other) { return body.params[2 + other] == next; });
-    if (!in_space(body.params[2 + s]) || !in_space(next) || !(is_made(next) || moved)) return false;
+    if (!in_space(body.params[2 + s]) || !in_space(next) || !(is_made(next) || moved))
+      return "its states are not all of one index space";
   }
   const auto trip_values = std::span(body.params).subspan(2 + l.parts.states);
   if (std::ranges::any_of(trip_values, [&](ValueId v) { return plan_.copy(v).has_value(); }))
-    return false;
+    return "elements of its scans are copied";
   for (std::size_t k = 0; k < l.parts.stacks; ++k) {
     const ValueId item = body.results[1 + l.parts.states + k];
-    if (!is_made(item) || !in_space(item) || l.stacks[k].limit || l.stacks[k].size) return false;
+    if (!is_made(item) || !in_space(item) || l.stacks[k].limit || l.stacks[k].size)
+      return "what it stacks is not of the index space of its states";
     if (l.node == tree_.top() &&
         std::ranges::any_of(tree_.item_type(k).extents(),
                             [&](const ir::Extent& e) { return tree_.size_in(e).has_value(); }))
-      return false;
+      return "the size of what it stacks becomes known inside";
   }
   const bool rows = l.parts.stacks > 0 || std::ranges::any_of(trip_values, [&](ValueId v) {
                       return !tree_.is_one_element(v);
                     });
-  return !rows || has_short_rows(body.params[2 + changing[0]]);
+  if (rows && !has_short_rows(body.params[2 + changing[0]]))
+    return "rows of its scans or stacks are longer than a page, or of no known length";
+  return "";
 }
 
 std::vector<NodeId> RegionLowering::nodes_of_trip(const LoopContext& l) const {
@@ -91,7 +98,16 @@ void RegionLowering::trips_by_elements(const LoopContext& l, Ex from, Ex to,
   };
   const auto in_trip = std::span(body.params).subspan(2 + l.parts.states);
   const std::vector<Ex> space = extents_of(body.params[2 + changing[0]]);
+  NestScope elements(scope_.notes, [&] {
+    return "for elements " +
+           scope_.notes->schedule().text(type(body.params[2 + changing[0]]).extents());
+  });
+  elements.note([] {
+    return "all trips for one element before the next, because each element of the states is "
+           "computed from elements at its own index";
+  });
   b_.for_all(space, [&](const Indices& i) {
+    elements.body();
     ElementValues fixed;
     load_operands(
         scope_, nodes, i,
@@ -104,7 +120,13 @@ void RegionLowering::trips_by_elements(const LoopContext& l, Ex from, Ex to,
     std::vector<Ex> inits;
     for (const std::size_t s : changing)
       inits.push_back(b_.load(buffer(plan_.state(l.node, s)), i));
+    NestScope trips(scope_.notes, [&] { return trips_text(l); });
+    if (scope_.notes != nullptr) note_states(l, "registers");
     const std::vector<Ex> finals = b_.for_(from, to, inits, [&](Ex t, std::span<const Ex> now) {
+      trips.body();
+      const NestScope all(scope_.notes, [&] {
+        return (nodes.size() > 1 ? "fused " : "") + scope_.notes->names(nodes);
+      });
       define_params(l, t, carried);
       ElementValues values = fixed;
       for (std::size_t k = 0; k < changing.size(); ++k)

@@ -141,6 +141,12 @@ class Builder {
       const std::function<std::vector<Ex>(const Indices&)>& element,
       const std::function<std::vector<Ex>(std::span<const Ex> a, std::span<const Ex> b)>& combine);
 
+  /// Marks the place of the next instruction; returns the number of the mark.
+  std::size_t mark();
+  /// By mark, the index of the first instruction behind it in the finished program. Call it after
+  /// `finish`.
+  const std::vector<std::size_t>& marks() const { return marks_; }
+
   /// Returns the finished program, verified. The builder must not be used afterwards.
   std::shared_ptr<const Program> finish();
 
@@ -163,7 +169,8 @@ class Builder {
   std::vector<CheckFrame> frames_;
   std::vector<std::optional<std::int64_t>> known_;  // by Reg: integer and bool constants
   std::set<Reg> never_nan_;
-  std::vector<Inst> prologue_;  // constants, params and extents, each once
+  std::vector<std::size_t> marks_;  // until `finish`: without the prologue
+  std::vector<Inst> prologue_;      // constants, params and extents, each once
   std::map<std::array<std::int64_t, 4>, Reg> prologue_regs_;
 };
 

@@ -47,8 +47,9 @@ bool has_effect(Op op) {
   }
 }
 
-/// Inserts the prologue in front, and drops instructions whose results are not used.
-void drop_unused(Program& p, const std::vector<Inst>& prologue) {
+/// Inserts the prologue in front, and drops instructions whose results are not used. `marks` are
+/// places in the code; they move with it.
+void drop_unused(Program& p, const std::vector<Inst>& prologue, std::vector<std::size_t>& marks) {
   std::vector<Inst> all = prologue;
   all.insert(all.end(), p.code.begin(), p.code.end());
   const auto shift = static_cast<std::int32_t>(prologue.size());
@@ -70,6 +71,8 @@ void drop_unused(Program& p, const std::vector<Inst>& prologue) {
   }
   for (Inst& i : p.code)
     if (i.jump >= 0) i.jump = moved[static_cast<std::size_t>(i.jump + shift)];
+  moved.push_back(static_cast<std::int32_t>(p.code.size()));
+  for (std::size_t& mark : marks) mark = static_cast<std::size_t>(moved[mark + prologue.size()]);
 }
 
 /// Renumbers registers in the order of their definition, so that dropped instructions leave no
@@ -415,9 +418,14 @@ std::vector<Ex> Builder::reduce_chains(
   return chains.total();
 }
 
+std::size_t Builder::mark() {
+  marks_.push_back(program_->code.size());
+  return marks_.size() - 1;
+}
+
 std::shared_ptr<const Program> Builder::finish() {
   Program& p = *program_;
-  drop_unused(p, prologue_);
+  drop_unused(p, prologue_, marks_);
   renumber(p);
   verify(p);
   return std::exchange(program_, nullptr);

@@ -72,17 +72,22 @@ Value* end_of_whole(FunctionBuilder& fb, Value* lo, Value* hi, std::int64_t toge
   return fb.build.CreateAdd(lo, fb.build.CreateSelect(some, whole, fb.i64(0)));
 }
 
-/// Emits the trips of a short loop, a vector of them after the other.
-void emit_unrolled(FunctionBuilder& fb, std::size_t at) {
+/// Emits the trips of a short loop, a vector of them after the other. The last vectors of a known
+/// number of trips are shorter: a masked load of elements that were just stored would wait for
+/// them.
+void emit_unrolled(FunctionBuilder& fb, std::size_t at, const LaneLoop& loop) {
   const Inst& begin = fb.program.code[at];
   const auto end = static_cast<std::size_t>(begin.jump);
   const auto [lo, hi] = fb.trips(begin);
   if (fb.safepoint(begin).before) emit_stop_check(fb);
   llvm::BasicBlock* done = fb.block("done");
-  for (std::int64_t first = 0; first < fb.lanes->unrolled; first += fb.lanes->width) {
+  for (std::int64_t first = 0; first < loop.unrolled;) {
+    LaneLoop together = loop;
+    while (!loop.tail && together.width > loop.unrolled - first) together.width /= 2;
+    fb.lanes = together.width > 1 ? &together : nullptr;
     Value* index = fb.build.CreateAdd(lo, fb.i64(first));
     fb.define(begin, 0, index);
-    if (fb.lanes->tail) {
+    if (loop.tail) {
       llvm::BasicBlock* some = fb.block("some");
       fb.build.CreateCondBr(fb.build.CreateICmpSLT(index, hi), some, done);
       fb.build.SetInsertPoint(some);
@@ -90,6 +95,7 @@ void emit_unrolled(FunctionBuilder& fb, std::size_t at) {
                                        fb.build.CreateVectorSplat(fb.lane_count(), hi));
     }
     emit_range(fb, at + 1, end);
+    first += together.width;
   }
   fb.mask = nullptr;
   fb.build.CreateBr(done);
@@ -103,8 +109,7 @@ void emit_lane_loop(FunctionBuilder& fb, std::size_t at) {
   const PrivateArrays arrays(fb, loop);
   const auto [lo, hi] = fb.trips(fb.program.code[at]);
   if (loop.unrolled > 0 && &fb.program.code[at] != fb.part) {
-    fb.lanes = &loop;
-    emit_unrolled(fb, at);
+    emit_unrolled(fb, at, loop);
   } else if (loop.only_tail) {
     Value* middle = end_of_whole(fb, lo, hi, interleaved_by_llvm * loop.width);
     emit_trips_singly(fb, at, lo, middle);

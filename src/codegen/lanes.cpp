@@ -284,7 +284,7 @@ class Candidate {
     if (loop.width < 2 ||
         (most + loop.width - 1) / loop.width * std::ssize(body()) > most_instructions)
       return std::nullopt;
-    loop.tail = !known_trips() || most % loop.width != 0;
+    loop.tail = !known_trips();
     return loop;
   }
 

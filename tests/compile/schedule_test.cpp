@@ -63,7 +63,7 @@ program 'y' (div)
     parallel: threads may share it
     reduce [M, N] to [M, 1]: 'm' (reduce_max)
       stored at a register for each row
-      vectorised by LLVM, the last trips over 16 masked lanes
+      unrolled: the partial results of a fold are in registers
     for elements [M, N]: fused 'd' (sub), 'e' (exp)
       stored at registers: 'd'
       stored at the memory of 'y', which comes later: 'e'
@@ -71,7 +71,7 @@ program 'y' (div)
       parallel: threads may share it, if the loop around has few trips
     reduce [M, N] to [M, 1]: 's' (reduce_sum)
       stored at a register for each row
-      vectorised by LLVM, the last trips over 16 masked lanes
+      unrolled: the partial results of a fold are in registers
     for elements [M, N]: 'y' (div)
       stored at the result: 'y'
       vectorised by LLVM, the last trips over 16 masked lanes
@@ -197,7 +197,7 @@ TEST(Schedule, ALoopInALoopAndAReductionThatComputesWhatItReads) {
     reduce [N] to []: 'sum' (reduce_sum)
       stored at registers: 'sum'
       computed at 'sum' (reduce_sum): 'a' (abs), because nothing else reads it
-      vectorised by LLVM, the last trips over 16 masked lanes
+      unrolled: the partial results of a fold are in registers
       not shared by threads: its trips write to memory that they share
     for elements [N]: 'd' (div)
       stored at state 's', in place: 'd'

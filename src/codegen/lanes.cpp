@@ -338,7 +338,8 @@ class Candidate {
   }
   std::optional<std::int64_t> most_trips() const {
     const std::int64_t bound = p_.code[at_].imm;
-    return bound > 0 ? std::optional(bound) : known_trips();
+    const std::optional<std::int64_t> known = known_trips();
+    return known || bound == 0 ? known : bound;
   }
 
   /// How many vectors of 32-bit lanes a value takes.

@@ -212,7 +212,8 @@ Value* mask_of(const FunctionBuilder& fb, std::int32_t buffer) {
 }
 
 /// Whether the elements of all lanes, trips or not, are in the local array at a place that is
-/// known.
+/// known. A lane that is no trip may read one that was never written: what it computes is not
+/// stored.
 bool is_in_local(const FunctionBuilder& fb, const Inst& inst, std::size_t indices) {
   const scalar::Buffer& b = *fb.bound(inst.id).buffer;
   if (b.access != scalar::Access::local || indices != 1) return false;

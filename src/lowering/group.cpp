@@ -206,7 +206,8 @@ class Grouper {
       });
     });
   }
-  /// Whether the group computes the state that follows v, and may write it over v.
+  /// Whether the group computes the state that follows v, and may write it over v, as far as its
+  /// own nodes read v: if others read it later, the storage plan has another place for it.
   bool is_written_over_by(std::size_t group, ValueId v, const RowSchedule& rows) const {
     const ValueId next = next_state(v);
     const auto made = group_of_.find(next);

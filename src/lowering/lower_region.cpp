@@ -312,12 +312,15 @@ void RegionLowering::branch(NodeId n) {
     groups(r, nullptr, {});
     const auto& results = tree_.graph().region(r).results;
     std::vector<Ex> yields;
+    Moves moves;
     for (std::size_t j = 0; j < node.outputs.size(); ++j) {
       if (in_registers(j)) yields.push_back(element(results[j]));
       else if (node.outputs[j] != ValueId::none && in_memory(j) &&
                plan_.storage_of(results[j]) != plan_.storage_of(node.outputs[j]))
-        copy(scope_.operands.at(results[j]), *plan_.storage_of(node.outputs[j]), results[j]);
+        moves.emplace_back(results[j], *plan_.storage_of(node.outputs[j]));
     }
+    begin_lifetimes({r, tree_.groups(r).size()});
+    move(moves, r);
     for (const auto& [j, axis] : either) yields.push_back(extent(type(results[j]).extent(axis)));
     if (regions.size() > 1) extents_ = outer;  // what was found in a branch is known there only
     return yields;
@@ -468,30 +471,31 @@ void RegionLowering::store_item(const LoopContext& l, std::size_t k, const Indic
   else put();
 }
 
-/// Copies next states that are not yet in the storage of their states, as one parallel move.
+/// Copies next states that are not yet in the storage of their states.
 void RegionLowering::move_states(const LoopContext& l) {
   const ir::Region& body = tree_.graph().region(l.parts.body);
-  const auto states = std::span(body.params).subspan(2, l.parts.states);
-  const auto is_state = [&](ValueId v) { return std::ranges::count(states, v) > 0; };
-  std::vector<std::size_t> moved;
+  Moves moves;
   for (std::size_t s = 0; s < l.parts.states; ++s) {
     const ValueId next = body.results[1 + s], param = body.params[2 + s];
     const bool there = next == param || plan_.storage_of(next) == plan_.storage_of(param);
-    if (!tree_.is_one_element(param) && !there) moved.push_back(s);
+    if (!tree_.is_one_element(param) && !there) moves.emplace_back(next, plan_.state(l.node, s));
   }
-  // A state of an outer loop may have a copy too, but only while that loop moves its states.
-  const auto aside = [&](std::size_t s) {
-    const ValueId next = body.results[1 + s];
-    return is_state(next) ? plan_.copy(next) : std::nullopt;
+  move(moves, l.parts.body);
+}
+
+/// Copies results of a region to other storages, all at once: those that lie where another one goes
+/// are copied aside before.
+void RegionLowering::move(const Moves& moves, RegionId r) {
+  // A value from outside may have a copy too, but only while its own region moves it.
+  const auto aside = [&](ValueId v) {
+    const bool own = tree_.graph().value(v).region == r && plan_.storage_of(v);
+    return own ? plan_.copy(v) : std::nullopt;
   };
-  for (const std::size_t s : moved)
-    if (const auto block = aside(s))
-      copy(scope_.operands.at(body.results[1 + s]), *block, body.results[1 + s]);
-  for (const std::size_t s : moved) {
-    const ValueId next = body.results[1 + s];
-    const auto block = aside(s);
-    copy(block ? in_buffer(next, buffer(*block)) : scope_.operands.at(next), plan_.state(l.node, s),
-         next);
+  for (const auto& [v, _] : moves)
+    if (const auto block = aside(v)) copy(scope_.operands.at(v), *block, v);
+  for (const auto& [v, to] : moves) {
+    const auto block = aside(v);
+    copy(block ? in_buffer(v, buffer(*block)) : scope_.operands.at(v), to, v);
   }
 }
 

@@ -99,6 +99,8 @@ class RegionLowering {
   void store_item(const LoopContext&, std::size_t k, const scalar::Indices&, scalar::Ex t,
                   scalar::Ex value);
   void move_states(const LoopContext&);
+  using Moves = std::vector<std::pair<ir::ValueId, StorageId>>;
+  void move(const Moves&, ir::RegionId);
 
   std::vector<std::size_t> changing_states(const LoopContext&) const;
   std::vector<ir::NodeId> nodes_of_trip(const LoopContext&) const;

@@ -68,6 +68,7 @@ class RowLowerer {
     index.resize(space_.size(), s_.builder.index(0));
     const ValueId v = s_.graph.node(n).outputs[0];
     const Ex element = lower_element(s_, {&n, 1}, extents, index).at(v);
+    // An only row is computed in no loop: its registers are known after the nest.
     const auto in_memory = s_.operands.find(v);
     if (in_memory != s_.operands.end() && schedule_.leading > 0)
       outside_.emplace(v, in_memory->second);

@@ -32,7 +32,19 @@ void StoragePlan::plan_results(const ir::Node& node) {
     storage_of_[v] = add(v, {}, true);
     results.push_back({j, storage_of_[v], ValueId::none});
   }
-  for (const RegionId r : t_.regions(t_.top())) plan_region(r, results);
+  for (const RegionId r : t_.regions(t_.top())) plan_branch(t_.top(), r, results);
+}
+
+void StoragePlan::plan_branch(NodeId n, RegionId r, const std::vector<Preference>& of_results) {
+  plan_region(r, of_results);
+  const ir::Node& node = t_.graph().node(n);
+  Moves moves;
+  for (std::size_t j = 0; j < node.outputs.size(); ++j) {
+    const ValueId v = t_.graph().region(r).results[j];
+    const auto to = node.outputs[j] == ValueId::none ? std::nullopt : storage_of(node.outputs[j]);
+    if (to && storage_of(v) != to) moves.emplace_back(v, *to);
+  }
+  plan_moves(moves, r);
 }
 
 StorageId StoragePlan::add(ValueId v, scalar::Buffer::Lifetime lifetime, bool given) {
@@ -99,7 +111,7 @@ void StoragePlan::plan_group(const Group& group, Position at, Preferences& prefe
   }
   if (node.regions.empty()) return;
   if (node.is_loop()) return plan_loop(group.nodes[0], at);
-  for (const RegionId r : t_.regions(group.nodes[0])) plan_region(r, of_branches);
+  for (const RegionId r : t_.regions(group.nodes[0])) plan_branch(group.nodes[0], r, of_branches);
 }
 
 bool StoragePlan::in_memory(ValueId v, Position made) const {
@@ -136,13 +148,24 @@ bool StoragePlan::assign(ValueId v, Position made, const Preferences& preference
   const auto preferred = preferences.find(v);
   const bool followed = preferred != preferences.end() && has_room(preferred->second.target, v) &&
                         may_overwrite(preferred->second.old, made, v);
-  if (preferred != preferences.end() && !followed) apart_.emplace(v, preferred->second.old);
+  if (preferred != preferences.end() && !followed && has_room(preferred->second.target, v))
+    apart_.emplace(v, read_later(preferred->second.old, made, v));
   storage_of_[v] = followed ? preferred->second.target : add(v, {t_.begins(made), t_.ends(made)});
   extend_lifetime(storage_of_[v], v, made);
   if (const ValueId left = left_by(made);
       left != ValueId::none && storage_of(left) == storage_of_[v])
     in_place_of_[v] = left;
   return followed;
+}
+
+/// Of a value that may not be written over, and those in the same place, the one that is read
+/// later.
+ValueId StoragePlan::read_later(ValueId old, Position writer, ValueId by) const {
+  for (auto at = in_place_of_.find(old);
+       at != in_place_of_.end() && !may_overwrite(at->second, writer, by);
+       at = in_place_of_.find(old))
+    old = at->second;
+  return old;
 }
 
 /// Whether a storage that v is to be handed on to has room for v. The storage of a state or of a
@@ -182,6 +205,8 @@ std::int32_t StoragePlan::last_read(ValueId v, RegionId defined) const {
 /// first element of `by` is written, except an op that reads each element before it writes it.
 bool StoragePlan::may_overwrite(ValueId old, Position writer, ValueId by) const {
   if (old == ValueId::none) return true;
+  if (t_.beginning_in(t_.groups(writer.region)[writer.index]) == old)
+    return true;  // writes nothing
   if (const auto at = in_place_of_.find(old);
       at != in_place_of_.end() && !may_overwrite(at->second, writer, by))
     return false;
@@ -249,26 +274,36 @@ bool StoragePlan::handed_on_unchanged(ValueId old, const Read& read, ValueId by)
   return node.inputs[read.number] == old && is_output(node, read.number - parts.states_at());
 }
 
-/// Plans copies: of states that are also the next states of other states, because their storage may
-/// be overwritten by another move, and of elements of scans that are not contiguous but read by an
-/// op that needs a buffer.
+/// Plans copies: of next states that lie where other ones are moved to, and of elements of scans
+/// that are not contiguous but read by an op that needs a buffer.
 void StoragePlan::plan_copies(NodeId n) {
   const ir::Node& node = t_.graph().node(n);
   const LoopParts parts(node);
   const ir::Region& body = t_.graph().region(parts.body);
-  const Position end{parts.body, t_.groups(parts.body).size()};
+  Moves moves;
   for (std::size_t s = 0; s < parts.states; ++s) {
     const ValueId next = body.results[1 + s], param = body.params[2 + s];
-    const auto others = std::span(body.params).subspan(2, parts.states);
-    if (next == param || t_.is_one_element(param) || std::ranges::count(others, next) == 0 ||
-        copies_.contains(next))
-      continue;
-    copies_[next] = add(next, {t_.begins(end), t_.ends(end)});
+    if (next != param && !t_.is_one_element(param) && storage_of(next) != storage_of(param))
+      moves.emplace_back(next, states_.at({n, s}));
   }
+  plan_moves(moves, parts.body);
   for (std::size_t s = 0; s < parts.scans; ++s)
     if (const ValueId element = body.params[2 + parts.states + s];
         needs_buffer(element) && !is_row(element))
       copies_[element] = add(element, {t_.begins({parts.body, 0}), last_read(element, parts.body)});
+}
+
+void StoragePlan::plan_moves(const Moves& moves, RegionId r) {
+  const Position end{r, t_.groups(r).size()};
+  for (std::size_t k = 0; k < moves.size(); ++k) {
+    const ValueId v = moves[k].first;
+    const std::optional<StorageId> from = storage_of(v);
+    bool overwritten = false;
+    for (std::size_t other = 0; other < moves.size(); ++other)
+      overwritten = overwritten || (other != k && from == moves[other].second);
+    if (overwritten && t_.graph().value(v).region == r && !copies_.contains(v))
+      copies_[v] = add(v, {t_.begins(end), t_.ends(end)});
+  }
 }
 
 /// Whether an op needs the element of a scan in a buffer.

@@ -23,8 +23,8 @@ class StorageMap {
   virtual std::optional<StorageId> storage_of(ir::ValueId) const = 0;
   /// The storage of state `s` of a loop; requires that the state is not in a register.
   virtual StorageId state(ir::NodeId loop, std::size_t s) const = 0;
-  /// The storage of a copy of a value: of a state while the next states are moved, or of an element
-  /// of a scan that an op needs contiguous.
+  /// The storage of a copy of a value: of a result of a region that lies where another one is moved
+  /// to at the region's end, or of an element of a scan that an op needs contiguous.
   virtual std::optional<StorageId> copy(ir::ValueId) const = 0;
 };
 
@@ -61,11 +61,16 @@ class StoragePlan : public StorageMap {
   bool assign(ir::ValueId, Position made, const Preferences&);
   bool has_room(StorageId, ir::ValueId) const;
   void plan_copies(ir::NodeId loop);
+  /// Values that are copied to storages at the end of a region, all at once.
+  using Moves = std::vector<std::pair<ir::ValueId, StorageId>>;
+  void plan_moves(const Moves&, ir::RegionId);
+  void plan_branch(ir::NodeId, ir::RegionId, const std::vector<Preference>&);
   bool needs_buffer(ir::ValueId element) const;
   bool is_row(ir::ValueId element) const;
   std::optional<std::size_t> scan_of(ir::ValueId) const;
   bool only_item(ir::ValueId, Position made) const;
   bool may_overwrite(ir::ValueId old, Position writer, ir::ValueId by) const;
+  ir::ValueId read_later(ir::ValueId old, Position writer, ir::ValueId by) const;
   ir::ValueId left_by(Position writer) const;
   bool handed_on_unchanged(ir::ValueId old, const Read&, ir::ValueId by) const;
   /// New storage with room for a value.

@@ -293,30 +293,33 @@ class StorageVerifier {
         memory_.check_held(stack_of(n, parts, k), *storage, at);
   }
 
-  /// Next states that are not where their states are get there one after the other. Those that are
-  /// states themselves are copied aside before, if the plan says so.
+  /// Next states that are not where their states are get there.
   void move_states(NodeId n, const LoopParts& parts, Points at) {
     const ir::Region& body = g_.region(parts.body);
-    std::vector<std::size_t> moved;
+    Moves moves;
     for (std::size_t s = 0; s < parts.states; ++s) {
       const ValueId next = body.results[1 + s], param = body.params[2 + s];
       if (!tree_.is_one_element(param) && next != param &&
           plan_.storage_of(next) != plan_.storage_of(param))
-        moved.push_back(s);
+        moves.emplace_back(next, plan_.state(n, s));
     }
-    const auto states = std::span(body.params).subspan(2, parts.states);
-    const auto aside = [&](ValueId next) {
-      return std::ranges::count(states, next) > 0 ? plan_.copy(next) : std::nullopt;
+    move(moves, parts.body, at);
+  }
+
+  /// Results of a region that are copied get to their places one after the other. Those of the
+  /// region's own values that have a copy are copied aside before.
+  using Moves = std::vector<std::pair<ValueId, StorageId>>;
+  void move(const Moves& moves, RegionId r, Points at) {
+    const auto aside = [&](ValueId v) {
+      return g_.value(v).region == r && plan_.storage_of(v) ? plan_.copy(v) : std::nullopt;
     };
-    for (const std::size_t s : moved)
-      if (const ValueId next = body.results[1 + s]; aside(next))
-        memory_.copy(next, *aside(next), at);
-    for (const std::size_t s : moved) {
-      const ValueId next = body.results[1 + s];
-      const auto block = aside(next);
-      if (block) memory_.check_held(next, *block, at);
-      if (block) memory_.copy_from(*block, next, plan_.state(n, s), at);
-      else memory_.copy(next, plan_.state(n, s), at);
+    for (const auto& [v, _] : moves)
+      if (aside(v)) memory_.copy(v, *aside(v), at);
+    for (const auto& [v, to] : moves) {
+      const auto block = aside(v);
+      if (block) memory_.check_held(v, *block, at);
+      if (block) memory_.copy_from(*block, v, to, at);
+      else memory_.copy(v, to, at);
     }
   }
 
@@ -389,7 +392,7 @@ class StorageVerifier {
         if (const auto storage = plan_.storage_of(v)) memory_.check_room(v, *storage);
   }
 
-  /// The results of a branch that are not where the outputs are get there one after the other.
+  /// The results of a branch that are not where the outputs are get there.
   void end_branch(NodeId n, RegionId r) {
     const Points at = end_of(r);
     const std::vector<ValueId> outputs(g_.node(n).outputs.begin(), g_.node(n).outputs.end());
@@ -397,12 +400,14 @@ class StorageVerifier {
     const auto in_memory = [&](ValueId v) {
       return v != ValueId::none && !tree_.is_one_element(v) && plan_.storage_of(v);
     };
+    Moves moves;
     for (std::size_t j = 0; j < outputs.size(); ++j) {
       const ValueId v = outputs[j];
       if (in_memory(v) && plan_.storage_of(results[j]) != plan_.storage_of(v))
-        memory_.copy(results[j], *plan_.storage_of(v), at);
+        moves.emplace_back(results[j], *plan_.storage_of(v));
       else if (v != ValueId::none && tree_.is_one_element(v)) memory_.read(results[j], at);
     }
+    move(moves, r, at);
     for (std::size_t j = 0; j < outputs.size(); ++j) {
       if (!in_memory(outputs[j])) continue;
       const StorageId storage = *plan_.storage_of(outputs[j]);

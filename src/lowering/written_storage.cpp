@@ -21,6 +21,7 @@ const std::map<StorageId, ValueId>& WrittenStorage::in_trips(NodeId n) {
   const ir::Region& body = t_.graph().region(parts.body);
   add_region(written, parts.body);
   for (const ValueId v : body.params) add(written, v, plan_.copy(v));
+  for (const ValueId v : body.results) add(written, v, plan_.copy(v));
   for (std::size_t s = 0; s < parts.states; ++s)
     if (body.results[1 + s] != body.params[2 + s] && !t_.is_one_element(body.params[2 + s]))
       add(written, body.results[1 + s], plan_.state(n, s));
@@ -38,7 +39,10 @@ void WrittenStorage::add_region(Written& written, ir::RegionId r) {
     for (const ValueId v : group.outputs)
       if (is_stored(group, v)) add(written, v, plan_.storage_of(v));
     if (node.is_loop()) continue;
-    for (const ir::RegionId inner : t_.regions(group.nodes[0])) add_region(written, inner);
+    for (const ir::RegionId inner : t_.regions(group.nodes[0])) {
+      add_region(written, inner);
+      for (const ValueId v : t_.graph().region(inner).results) add(written, v, plan_.copy(v));
+    }
   }
 }
 

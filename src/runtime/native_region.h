@@ -329,8 +329,7 @@ struct NativeSource {
     if (found != nullptr && (!found->native || found->native->threads() == threads)) {
       if (!own_code || !found->native || found->native->code()->own || !when.now(++found->runs))
         return found->native.get();
-      Native* better = with_own_code(cache, outer, slots, frame);
-      return better != nullptr ? better : found->native.get();
+      return with_own_code(cache, *found, outer, slots, frame);
     }
     const kernels::ThreadScope scope(threads);
     if (const auto of_class = class_of(cache, outer, frame))
@@ -342,14 +341,17 @@ struct NativeSource {
   }
 
  private:
+  /// The region with code of these very shapes in place of that of their class, if there is some.
   template <class Native, class Slots>
-  Native* with_own_code(NativeCache<Native>& cache, std::span<const Slot> outer, const Slots& slots,
-                        Frame& frame) const {
+  Native* with_own_code(NativeCache<Native>& cache, typename NativeCache<Native>::Region& of_class,
+                        std::span<const Slot> outer, const Slots& slots, Frame& frame) const {
     const kernels::ThreadScope scope(frame.run().threads);
     static const std::string what = "native code of these shapes";
     const TraceScope traced(frame.run().trace, ProfileEvent::Kind::prepare, what);
     const std::optional<Answer> made = own_code(values_of(frame, outer));
-    return made ? prepare(cache, made->code, made->types, outer, slots, frame) : nullptr;
+    if (!made) return of_class.native.get();
+    cache.by_shapes.forget(of_class);
+    return prepare(cache, made->code, made->types, outer, slots, frame);
   }
 
   /// Cached code whose shape class contains these inputs, or null. Writes the types of the bound

@@ -141,6 +141,13 @@ template <class T> class MruCache {
     known_.front()->keys.clear();
     return *known_.front();
   }
+  /// The entry of these contents is found no more, and is the first to be reused.
+  void forget(const T& contents) {
+    const auto it = std::ranges::find_if(known_,
+                                         [&](const auto& e) { return &e->prepared == &contents; });
+    (*it)->keys.clear();
+    std::rotate(it, it + 1, known_.end());
+  }
   template <class F> void each(const F& f) {
     for (const auto& entry : known_) f(entry->prepared);
   }

@@ -7,8 +7,10 @@
 
 #include <rondel/session.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace rondel::compile {
@@ -32,6 +34,12 @@ struct BuildContext {
   std::shared_ptr<StepOrigins> origins = {};  ///< null: nobody asks for them
   std::shared_ptr<lowering::GroupRemarks> remarks = {};  ///< null: nobody asks for them
 };
+
+/// Whether code for these very shapes would be that of their class.
+inline bool all_shapes_declared(std::span<const ir::Type> declared) {
+  return std::ranges::all_of(
+      declared, [](const ir::Type& t) { return t.is_tensor() && t.has_rank() && t.is_static(); });
+}
 
 /// When to ask for code of shapes that come again and again: soon, if programs are compiled at any
 /// cost.

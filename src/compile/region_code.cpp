@@ -269,7 +269,9 @@ class RegionCodeCache {
     return noted(std::move(found));
   }
 
-  bool makes_own_code() const { return is_loop() && b_.compiler->makes_ahead(); }
+  bool makes_own_code() const {
+    return is_loop() && b_.compiler->makes_ahead() && !all_shapes_declared(declared_);
+  }
 
  private:
   static constexpr std::size_t condition = 0;  ///< the first input of an `if`

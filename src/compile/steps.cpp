@@ -402,9 +402,11 @@ std::unique_ptr<runtime::ProgramStep> program_step(const BuildContext& b, ir::Gr
     return kept->executable(inputs, dying);
   };
   step->class_of = [kept](std::span<const Value> inputs) { return kept->class_of(inputs, [] {}); };
-  // Elements that are computed one by one gain nothing.
-  const bool gains = std::ranges::any_of(
-      group.nodes, [&](ir::NodeId n) { return !ops::is_elementwise(*b.graph->node(n).op); });
+  // Elements that are computed one by one gain nothing, and declared shapes are the class's.
+  const bool gains = !all_shapes_declared(kept->declared) &&
+                     std::ranges::any_of(group.nodes, [&](ir::NodeId n) {
+                       return !ops::is_elementwise(*b.graph->node(n).op);
+                     });
   if (gains && b.compiler->makes_ahead()) {
     step->own_code = [kept](std::span<const Value> inputs, std::span<const std::size_t> dying) {
       return kept->own(inputs, dying);

@@ -6,6 +6,7 @@
 #include "ops/meaning.h"
 
 #include <algorithm>
+#include <set>
 
 namespace rondel::lowering {
 namespace {
@@ -295,13 +296,12 @@ void StoragePlan::plan_copies(NodeId n) {
 
 void StoragePlan::plan_moves(const Moves& moves, RegionId r) {
   const Position end{r, t_.groups(r).size()};
-  for (std::size_t k = 0; k < moves.size(); ++k) {
-    const ValueId v = moves[k].first;
+  std::set<StorageId> overwritten;
+  for (const auto& [_, to] : moves) overwritten.insert(to);
+  for (const auto& [v, _] : moves) {
     const std::optional<StorageId> from = storage_of(v);
-    bool overwritten = false;
-    for (std::size_t other = 0; other < moves.size(); ++other)
-      overwritten = overwritten || (other != k && from == moves[other].second);
-    if (overwritten && t_.graph().value(v).region == r && !copies_.contains(v))
+    if (from && overwritten.contains(*from) && t_.graph().value(v).region == r &&
+        !copies_.contains(v))
       copies_[v] = add(v, {t_.begins(end), t_.ends(end)});
   }
 }

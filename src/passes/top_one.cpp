@@ -1,5 +1,6 @@
 #include "passes/top_one.h"
 
+#include "base/cancellation.h"
 #include "ir/builder.h"
 #include "passes/lists.h"
 #include "passes/replace_value.h"
@@ -40,6 +41,7 @@ bool top_one(Graph& g) {
   bool changed = false;
   for (const ir::RegionId r : g.regions_below(ir::RegionId::root))
     for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) {
+      check_cancellation();
       if (!finds_the_greatest(g, n)) continue;
       find_the_greatest(g, n);
       changed = true;

@@ -3,6 +3,7 @@
 #include "base/axis.h"
 #include "kernels/narrow_floats.h"
 #include "kernels/stop_check.h"
+#include "kernels/vectors.h"
 #include "kernels/views.h"
 #include "kernels/workspace.h"
 
@@ -71,28 +72,51 @@ template <class T> Key<T> key_of(T x, bool largest) {
       key = static_cast<K>(x ^ (T{1} << (8 * sizeof(T) - 1)));
     else key = static_cast<K>(x);
   } else {
+    // By the bits alone: the compiler does not vectorize comparisons of floats that may raise.
     using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
-    const auto wide = static_cast<Wide>(x);
-    const K bits = std::bit_cast<K>(wide == 0 ? Wide{0} : wide);
-    key = bits < 0 ? static_cast<K>(bits ^ std::numeric_limits<K>::max()) : bits;
-    if (wide != wide) key = std::numeric_limits<K>::max();
+    constexpr K all_but_sign = std::numeric_limits<K>::max();
+    constexpr K infinity = std::bit_cast<K>(std::numeric_limits<Wide>::infinity());
+    const K bits = std::bit_cast<K>(static_cast<Wide>(x)), magnitude = bits & all_but_sign;
+    key = bits ^ (bits < 0 ? all_but_sign : K{0});
+    if (magnitude == 0) key = 0;
+    if (magnitude > infinity) key = all_but_sign;
   }
   return largest ? key : static_cast<K>(~key);
 }
 
 /// Keys of a row that are worked on at once.
-constexpr std::int64_t block = 256;
+constexpr std::int64_t block = 1024;
 /// The largest k for which the best elements so far are kept sorted during one pass over a row.
 constexpr std::int64_t most_kept = 64;
 
 template <class T>
-[[gnu::always_inline]] inline void write_keys(const T* x, std::int64_t step, std::int64_t n,
-                                              bool largest, Key<T>* keys) {
-  if (step == 1) {
-    for (std::int64_t i = 0; i < n; ++i) keys[i] = key_of(x[i], largest);
-  } else {
+void write_keys(const T* x, std::int64_t step, std::int64_t n, bool largest, Key<T>* keys) {
+  if (step == 1)
+    with_vectors([=] {
+      for (std::int64_t i = 0; i < n; ++i) keys[i] = key_of(x[i], largest);
+    });
+  else
     for (std::int64_t i = 0; i < n; ++i) keys[i] = key_of(x[i * step], largest);
-  }
+}
+
+/// Keys that are compared at once with the least kept key.
+constexpr std::int64_t compared_at_once = 32;
+
+/// Skips groups of `compared_at_once` keys, from key i on, of which none is above `least`. Returns
+/// the first key of the group where it stopped; fewer keys than a group may be left there.
+template <class K>
+std::int64_t skip_smaller(const K* keys, std::int64_t i, std::int64_t count, K least) {
+  with_vectors([&i, keys, count, least] {
+    std::int64_t at = i;
+    for (; at + compared_at_once <= count; at += compared_at_once) {
+      K greatest = least;
+      for (std::int64_t j = 0; j < compared_at_once; ++j)
+        greatest = std::max(greatest, keys[at + j]);
+      if (greatest > least) break;
+    }
+    i = at;
+  });
+  return i;
 }
 
 /// Selection by keys. For a small k, most elements are compared only once, many at a time, with the
@@ -140,18 +164,10 @@ template <class T> struct Selected {
   /// inserted: the earlier element stays.
   void offer(StopCheck& stop, std::int64_t i, std::int64_t count, std::int64_t from,
              std::int64_t k) const {
-    constexpr std::int64_t lanes = 32;
     K least = items[k - 1].key;
     while (i < count) {
-      if (i + lanes <= count) {
-        K greatest = keys[i];
-        for (std::int64_t j = 1; j < lanes; ++j) greatest = std::max(greatest, keys[i + j]);
-        if (greatest <= least) {
-          i += lanes;
-          continue;
-        }
-      }
-      const std::int64_t end = std::min(i + lanes, count);
+      i = skip_smaller(keys, i, count, least);
+      const std::int64_t end = std::min(i + compared_at_once, count);
       for (; i < end; ++i) {
         if (keys[i] <= least) continue;
         insert(k - 1, {keys[i], from + i});

@@ -73,29 +73,25 @@ Value* fma(const Args& x) {
   return x.build.CreateIntrinsic(llvm::Intrinsic::fma, {x.llvm_type()}, {x.a, x.b, x.c});
 }
 
-/// 2^k for integers k, whose exponents must be those of normal numbers.
-Value* power_of_two(const Args& x, Value* k) {
-  const bool is_f32 = x.type == DType::f32;
-  llvm::Type* bits = k->getType();
-  Value* biased = x.build.CreateAdd(k, llvm::ConstantInt::get(bits, is_f32 ? 127 : 1023));
-  return x.build.CreateBitCast(x.build.CreateShl(biased, is_f32 ? 23 : 52), x.llvm_type());
-}
-
 /// In two halves, so that each power is normal. Only the last product may be rounded.
 Value* scale_in_halves(const Args& x) {
-  // Adding this rounds to an integer, and leaves it in the low bits.
-  const double rounder = x.type == DType::f32 ? 0x1.8p23 : 0x1.8p52;
+  const bool is_f32 = x.type == DType::f32;
+  const unsigned mantissa = is_f32 ? 23 : 52;
   llvm::Type* bits = x.llvm_type()->getWithNewType(
       x.build.getIntNTy(x.llvm_type()->getScalarSizeInBits()));
-  llvm::Constant* zero = llvm::ConstantFP::get(x.llvm_type(), rounder);
-  Value* n = x.build.CreateSub(x.build.CreateBitCast(x.build.CreateFAdd(x.b, zero), bits),
-                               x.build.CreateBitCast(zero, bits));
   const auto number = [&](std::uint64_t k) { return llvm::ConstantInt::get(bits, k); };
-  // Halved by a logical shift of n + 4096, so that negative n works too.
-  Value* half = x.build.CreateLShr(x.build.CreateAdd(n, number(4096)), 1);
-  half = x.build.CreateSub(half, number(2048));
-  Value* scaled = x.build.CreateFMul(x.a, power_of_two(x, half));
-  return x.build.CreateFMul(scaled, power_of_two(x, x.build.CreateSub(n, half)));
+  // Adding this rounds to an integer, and leaves it in the low bits; the others are shifted out.
+  llvm::Constant* rounder = llvm::ConstantFP::get(x.llvm_type(), is_f32 ? 0x1.8p23 : 0x1.8p52);
+  Value* n = x.build.CreateBitCast(x.build.CreateFAdd(x.b, rounder), bits);
+  Value* all = x.build.CreateShl(n, mantissa);
+  Value* half = x.build.CreateAnd(x.build.CreateShl(n, mantissa - 1),
+                                  number(~std::uint64_t{0} << mantissa));
+  const auto power_of_two = [&](Value* exponent) {
+    Value* biased = x.build.CreateAdd(exponent, number((is_f32 ? 127ULL : 1023ULL) << mantissa));
+    return x.build.CreateBitCast(biased, x.llvm_type());
+  };
+  Value* scaled = x.build.CreateFMul(x.a, power_of_two(half));
+  return x.build.CreateFMul(scaled, power_of_two(x.build.CreateSub(all, half)));
 }
 
 /// `count` elements of a vector, from `first` on.

@@ -302,7 +302,8 @@ class Candidate {
     const std::int64_t most = std::max<std::int64_t>(1, most_instructions / std::ssize(body()));
     const std::int64_t vectors = has_sequential_loop()
                                      ? std::min(most, std::clamp<std::int64_t>(
-                                                          2 * registers / live(), 1, registers / 4))
+                                                          2 * registers / live(host, lanes), 1,
+                                                          registers / 4))
                                      : 1;
     LaneLoop loop{.private_locals = private_};
     loop.width = lanes *
@@ -342,12 +343,13 @@ class Candidate {
     return known || bound == 0 ? known : bound;
   }
 
-  /// How many vectors of 32-bit lanes a value takes.
-  std::int64_t words(Reg r) const { return byte_size(p_.reg_types[index(r)]) > 4 ? 2 : 1; }
-
-  /// About how many vectors are in registers at once in a sequential loop of the body: what it
-  /// carries, what it reads from outside, and a few for its own operations.
-  std::int64_t live() const {
+  /// About how many vectors of `lanes` lanes are in registers at once in a sequential loop of the
+  /// body: what it carries, what it reads from outside, and a few for its own operations.
+  std::int64_t live(const Host& host, std::int64_t lanes) const {
+    const auto vectors = [&](Reg r) {
+      const auto bytes = static_cast<std::int64_t>(byte_size(p_.reg_types[index(r)])) * lanes;
+      return std::max<std::int64_t>(1, bytes / static_cast<std::int64_t>(host.vector_bytes));
+    };
     constexpr std::int64_t temporaries = 3;
     std::int64_t most = temporaries;
     for (std::size_t k = at_ + 1; k < end_; ++k) {
@@ -357,12 +359,12 @@ class Candidate {
       std::int64_t carried = 0;
       for (const Reg r : p_.results(i)) {
         made.insert(r);
-        if (of(r) == Variation::any) carried += words(r);
+        if (of(r) == Variation::any) carried += vectors(r);
       }
       for (std::size_t j = k + 1; j < static_cast<std::size_t>(i.jump); ++j) {
         for (const Reg r : p_.operands(p_.code[j]))
           if (!made.contains(r) && of(r) == Variation::any && read.insert(r).second)
-            carried += words(r);
+            carried += vectors(r);
         for (const Reg r : p_.results(p_.code[j])) made.insert(r);
       }
       most = std::max(most, carried + temporaries);

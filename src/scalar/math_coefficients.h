@@ -54,19 +54,6 @@ inline constexpr double log_extended[] = {
     0x1.1110b00c5e3b0p-3, 0x1.e205266bb52f8p-4, 0x1.ab525227e4635p-4, 0x1.c060d205676c6p-4,
 };
 
-/// tanh(x) = x + x^3 p(x^2), |x| <= 0.55: error 2^-29.7
-inline constexpr double tanh_f32[] = {
-    -0x1.55554a0000000p-2, 0x1.110cfe0000000p-3,  -0x1.b922e40000000p-5,
-    0x1.59147a0000000p-6,  -0x1.9a61300000000p-8,
-};
-
-/// tanh(x) = x + x^3 p(x^2), |x| <= 0.55: error 2^-60.6
-inline constexpr double tanh_f64[] = {
-    -0x1.555555555554fp-2,  0x1.1111111110795p-3,  -0x1.ba1ba1b97d24bp-5,  0x1.664f48595fad9p-6,
-    -0x1.226e2f12c6b39p-7,  0x1.d6d29b5f6de53p-9,  -0x1.7d8fd162574e2p-10, 0x1.34839ed015840p-11,
-    -0x1.e96f3e7155506p-13, 0x1.5d730ef8b6830p-14, -0x1.470e4b60813b1p-16,
-};
-
 /// sinh(x) = x + x^3 p(x^2), |x| <= 1: error 2^-62.0
 inline constexpr double sinh_f64[] = {
     0x1.5555555555555p-3,  0x1.11111111111a6p-7,  0x1.a01a01a0048cbp-13, 0x1.71de3a6c67181p-19,

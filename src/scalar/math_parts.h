@@ -68,20 +68,21 @@ Pair two_product(Ex a, Ex b);
 Ex divide(Pair n, Pair d);
 
 /// The reduction of exp: x = n ln2 + r, |r| <= ln2 / 2, for |x| small enough for n to fit the
-/// exponent range twice. `r` is rounded once; hi + lo is more exact, and hi is a multiple of an ulp
-/// of ln2. n is a float, and the low bits of `shifted`.
+/// exponent range twice. `r` is rounded once. n is a float, and the low bits of `shifted`.
 struct ReducedArgument {
-  Ex r, hi, lo, n, shifted;
+  Ex r, n, shifted;
 };
 ReducedArgument reduce_by_ln2(Ex x);
 /// 2^(n + more) for the n in `shifted`; it must be normal.
 Ex power_of_two_in(Ex shifted, int more = 0);
-/// exp(times x) = 2^n + 2^n t, for x as above; `times` is a power of two. t has an error of about
-/// half an ulp of 1/4.
+/// exp(times x) = 2^n + 2^n t, for x as above; `times` is a power of two, or its negative. t has an
+/// error of about half an ulp of 1/4.
 struct ExponentialSum {
   Ex t, shifted;
 };
 ExponentialSum exponential_sum(Ex x, double times = 1);
+/// The same with a small relative error of t.
+ExponentialSum expm1_sum(Ex x, double times = 1);
 /// exp(x) = (hi + lo) * 2^n, with hi in [0.7, 1.42]; for x as above. `lo` is the rounding error of
 /// hi, known to about 2^-4 ulp of hi.
 struct Exponential {

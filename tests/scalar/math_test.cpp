@@ -21,19 +21,20 @@ struct Case {
   Ex (*function)(Ex);
   Reference exact;
   double f32_ulp, f64_ulp;  ///< as stated in src/scalar/math*.cpp
+  bool flushes = false;     ///< results below the smallest normal number are 0
 };
 std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
 
 const Case cases[] = {
-    {"exp", exp, std::exp, 0.8, 0.9},
+    {"exp", exp, std::exp, 1.1, 1.1},
     {"expm1", expm1, std::expm1, 1.5, 1.9},
-    {"sigmoid", sigmoid, [](long double x) { return 1 / (1 + std::exp(-x)); }, 0.8, 0.9},
+    {"sigmoid", sigmoid, [](long double x) { return 1 / (1 + std::exp(-x)); }, 2.5, 2.5, true},
     {"log", log, std::log, 0.9, 0.9},
     {"log1p", log1p, std::log1p, 1.7, 1.6},
     {"sin", sin, std::sin, 0.8, 0.8},
     {"cos", cos, std::cos, 0.8, 0.8},
     {"tan", tan, std::tan, 1.03, 0.95},
-    {"tanh", tanh, std::tanh, 0.74, 0.7},
+    {"tanh", tanh, std::tanh, 2.5, 2.5},
     {"sinh", sinh, std::sinh, 0.51, 1.1},
     {"cosh", cosh, std::cosh, 0.51, 1.1},
     {"asinh", asinh, std::asinh, 0.51, 1},
@@ -109,6 +110,13 @@ struct Worst {
   long double at = 0, got = 0;
 };
 
+long double exact_result(const Case& c, long double x, long double smallest_normal) {
+  const long double y = c.exact(x);
+  return c.flushes && std::abs(y) < smallest_normal ? 0 : y;
+}
+
+template <class T> constexpr long double smallest_normal = std::numeric_limits<T>::min();
+
 template <class T>
 Worst worst_error(const Case& c, const std::vector<T>& x, const BinaryFormat& format) {
   const Tensor in = vector_of(x);
@@ -116,7 +124,7 @@ Worst worst_error(const Case& c, const std::vector<T>& x, const BinaryFormat& fo
   Worst worst;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const long double got = out.data_as<T>()[i];
-    const double ulp = ulp_error(got, c.exact(x[i]), format);
+    const double ulp = ulp_error(got, exact_result(c, x[i], smallest_normal<T>), format);
     if (ulp > worst.ulp) worst = {ulp, x[i], got};
   }
   return worst;
@@ -155,7 +163,8 @@ void check_all_16_bit(const Case& c, DType type, const BinaryFormat& format) {
   const Tensor x = widened(false), y = widened(true);
   for (std::size_t i = 0; i < patterns.size(); ++i) {
     const float at = x.data_as<float>()[i], got = y.data_as<float>()[i];
-    ASSERT_LE(ulp_error(got, c.exact(at), format), 0.51) << "at " << at << " got " << got;
+    const long double exact = exact_result(c, at, smallest_normal<float>);
+    ASSERT_LE(ulp_error(got, exact, format), 0.51) << "at " << at << " got " << got;
   }
 }
 TEST_P(Math, f16_is_rounded_once) { check_all_16_bit(GetParam(), DType::f16, binary16); }

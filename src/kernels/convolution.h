@@ -16,17 +16,21 @@ struct Axis {
   std::int64_t in, out;
 };
 
-/// The operands and sizes of one call.
-template <class T> struct Convolution {
-  std::span<Axis> axes;   ///< at least one: if x has no spatial axes, one axis of extent 1
-  const T *x, *w, *bias;  ///< row-major; bias: null if omitted
-  T* y;
+/// The sizes of one call.
+struct Sizes {
+  std::span<Axis> axes;  ///< at least one: if x has no spatial axes, one axis of extent 1
   std::int64_t images, groups;
   std::int64_t channels, maps;                  ///< input and output channels of one group
   std::int64_t in_size, out_size, window_size;  ///< elements of a plane of x, of y, of w
   std::int64_t out_row;                         ///< elements of a row of y
   bool stride_one, padded;  ///< the stride is 1 along every axis; x is padded along some axis
   std::int64_t reach_of_row, reach_of_rows;  ///< of the window, along the last axis and the first
+};
+
+/// The operands and sizes of one call.
+template <class T> struct Convolution : Sizes {
+  const T *x, *w, *bias;  ///< row-major; bias: null if omitted
+  T* y;
 
   const T* group_of_x(std::int64_t image, std::int64_t group) const {
     return x + (image * groups + group) * channels * in_size;

@@ -4,8 +4,8 @@
 namespace rondel::kernels {
 
 /// Neighbouring weights of one row of a window that slides along a row of x.
-struct WindowRow {
-  const float* weights;
+template <class T> struct WindowRow {
+  const T* weights;
   std::int64_t count;             ///< number of weights
   std::int64_t stride, dilation;  ///< >= 1
   std::int64_t offset;            ///< index in x that the first weight reads for column 0
@@ -13,7 +13,9 @@ struct WindowRow {
 };
 
 /// y[j] += the sum over k, ascending, of weights[k] * x[j * stride + k * dilation + offset] for j
-/// in [from, to), with zeros outside x. Multiplications and additions may be fused.
-void add_window_row(const WindowRow&, const float* x, float* y, std::int64_t from, std::int64_t to);
+/// in [from, to), with zeros outside x. Multiplications and additions may be fused. T is float or
+/// double.
+template <class T>
+void add_window_row(const WindowRow<T>&, const T* x, T* y, std::int64_t from, std::int64_t to);
 
 }  // namespace rondel::kernels

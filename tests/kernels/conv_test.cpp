@@ -11,19 +11,33 @@
 namespace rondel::kernels {
 namespace {
 
-Tensor random(Shape shape, std::mt19937& generator) {
-  Tensor t(DType::f32, std::move(shape));
-  std::uniform_real_distribution<float> value(-1.0F, 1.0F);
-  for (std::int64_t i = 0; i < t.size(); ++i) t.data_as<float>()[i] = value(generator);
+/// The dtypes of the sums, as C++ types.
+template <class T> constexpr DType dtype = std::is_same_v<T, double> ? DType::f64 : DType::f32;
+
+template <class T> Tensor random(Shape shape, std::mt19937& generator) {
+  Tensor t(dtype<T>, std::move(shape));
+  std::uniform_real_distribution<T> value(-1, 1);
+  for (std::int64_t i = 0; i < t.size(); ++i) t.data_as<T>()[i] = value(generator);
   return t;
 }
 
-Tensor magnitudes(const Tensor& t) {
-  Tensor out = t.copy();
-  for (std::int64_t i = 0; i < out.size(); ++i)
-    out.data_as<float>()[i] = std::abs(out.data_as<float>()[i]);
+/// f(element) for each element of a tensor of T, as elements of To, of dtype `t`; undefined if the
+/// tensor is.
+template <class T, class To, class F> Tensor each(const Tensor& x, DType t, const F& f) {
+  if (!x.defined()) return x;
+  Tensor out(t, x.shape());
+  std::transform(x.data_as<T>(), x.data_as<T>() + x.size(), out.data_as<To>(), f);
   return out;
 }
+template <class F> std::vector<Tensor> each_tensor(const std::vector<Tensor>& all, const F& f) {
+  std::vector<Tensor> out;
+  std::transform(all.begin(), all.end(), std::back_inserter(out), f);
+  return out;
+}
+template <class T> Tensor magnitudes(const Tensor& x) {
+  return each<T, T>(x, dtype<T>, [](T v) { return std::abs(v); });
+}
+Tensor column_major(const Tensor& x) { return x.defined() ? column_major_copy(x) : x; }
 
 /// A random convolution and its inputs.
 struct Case {
@@ -32,7 +46,7 @@ struct Case {
   Shape y;
 };
 
-Case random_case(unsigned seed, std::int64_t longest_row) {
+template <class T> Case random_case(unsigned seed, std::int64_t longest_row) {
   std::mt19937 generator(seed);
   const auto pick = [&](std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(generator);
@@ -59,82 +73,115 @@ Case random_case(unsigned seed, std::int64_t longest_row) {
   c.y = {x[0], maps};
   for (std::size_t a = 0; a < spatial; ++a)
     c.y.push_back(window_count(axis_of(spec.window, a, x[a + 2], w[a + 2]), x[a + 2], false));
-  c.inputs = {random(x, generator), random(w, generator),
-              pick(0, 1) == 1 ? random({maps}, generator) : Tensor()};
+  c.inputs = {random<T>(x, generator), random<T>(w, generator),
+              pick(0, 1) == 1 ? random<T>({maps}, generator) : Tensor()};
   return c;
 }
 
-/// Checks that the fast results differ by at most 1e-5 times the sum of the absolute products, for
-/// row-major inputs and for views.
-void check_fast(const Case& c) {
-  const auto plain = conv(c.spec, DType::f32, c.inputs[0].shape().size());
-  const auto fast = fast_conv(c.spec, c.inputs[0].shape().size());
-  std::vector<Tensor> absolute, views;
-  for (const Tensor& t : c.inputs) {
-    absolute.push_back(t.defined() ? magnitudes(t) : t);
-    views.push_back(t.defined() ? column_major_copy(t) : t);
-  }
-  const Tensor want(DType::f32, c.y), bound(DType::f32, c.y), got(DType::f32, c.y);
+void fill_with_other_bytes(const Tensor& t) { std::fill_n(t.data_as<char>(), bytes(t).size(), 77); }
+
+/// Checks that the fast results differ by at most 80 epsilons times the sum of the absolute
+/// products, for row-major inputs and for views.
+template <class T> void check_fast(const Case& c) {
+  const std::size_t rank = c.inputs[0].shape().size();
+  const auto plain = conv(c.spec, dtype<T>, rank), fast = fast_conv(c.spec, dtype<T>, rank);
+  const auto views = each_tensor(c.inputs, column_major);
+  const Tensor want(dtype<T>, c.y), bound(dtype<T>, c.y), got(dtype<T>, c.y);
   run(*plain, c.inputs, {want});
-  run(*plain, absolute, {bound});
+  run(*plain, each_tensor(c.inputs, magnitudes<T>), {bound});
   for (const auto& inputs : {c.inputs, views}) {
-    std::fill_n(got.data_as<float>(), got.size(), 777.0F);
+    fill_with_other_bytes(got);
     run(*fast, inputs, {got});
     for (std::int64_t i = 0; i < got.size(); ++i)
-      ASSERT_NEAR(got.data_as<float>()[i], want.data_as<float>()[i],
-                  1e-5 * bound.data_as<float>()[i])
+      ASSERT_NEAR(got.data_as<T>()[i], want.data_as<T>()[i],
+                  80 * std::numeric_limits<T>::epsilon() * bound.data_as<T>()[i])
           << "element " << i;
   }
-  std::fill_n(got.data_as<float>(), got.size(), 777.0F);
+  fill_with_other_bytes(got);
   run(*plain, views, {got});
   EXPECT_EQ(bytes(got), bytes(want));
 }
 
-TEST(Conv, FastAgreesWithPlain) {
+/// Checks that results of T, a narrow float of dtype `t`, are those of f32 on the same values,
+/// rounded: all sums are in f32.
+template <class T> void check_narrow(const Case& c, DType t) {
+  const auto narrow = [&](const Tensor& x) {
+    return each<float, T>(x, t, [](float v) { return T(v); });
+  };
+  const auto inputs = each_tensor(c.inputs, narrow);
+  const auto wide = each_tensor(inputs, [](const Tensor& x) {
+    return each<T, float>(x, DType::f32, [](T v) { return static_cast<float>(v); });
+  });
+  const std::size_t rank = c.inputs[0].shape().size();
+  const Tensor sums(DType::f32, c.y), got(t, c.y);
+  run(*fast_conv(c.spec, DType::f32, rank), wide, {sums});
+  for (const auto& given : {inputs, each_tensor(inputs, column_major)}) {
+    fill_with_other_bytes(got);
+    run(*fast_conv(c.spec, t, rank), given, {got});
+    ASSERT_EQ(bytes(got), bytes(narrow(sums)));
+  }
+}
+
+template <class T> class WideConv : public testing::Test {};
+using Wide = testing::Types<float, double>;
+TYPED_TEST_SUITE(WideConv, Wide);
+
+TYPED_TEST(WideConv, FastAgreesWithPlain) {
   for (unsigned seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
-    check_fast(random_case(seed, seed % 4 == 0 ? 90 : 9));
+    check_fast<TypeParam>(random_case<TypeParam>(seed, seed % 4 == 0 ? 90 : 9));
+  }
+}
+
+TEST(Conv, NarrowFloatsAreF32Rounded) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const Case c = random_case<float>(seed, seed % 4 == 0 ? 90 : 9);
+    check_narrow<Float16>(c, DType::f16);
+    check_narrow<BFloat16>(c, DType::bf16);
   }
 }
 
 /// Padding is zeros, and a weight that is not finite times zero is NaN.
-TEST(Conv, WeightsThatAreNotFiniteMeetThePadding) {
+TYPED_TEST(WideConv, WeightsThatAreNotFiniteMeetThePadding) {
+  using T = TypeParam;
   for (unsigned seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
-    const Case c = random_case(seed, seed % 4 == 0 ? 90 : 9);
+    const Case c = random_case<T>(seed, seed % 4 == 0 ? 90 : 9);
     const Tensor& w = c.inputs[1];
-    w.data_as<float>()[seed % w.size()] = seed % 2 == 0 ? std::numeric_limits<float>::infinity()
-                                                        : std::numeric_limits<float>::quiet_NaN();
-    const Tensor want(DType::f32, c.y), got(DType::f32, c.y);
-    run(*conv(c.spec, DType::f32, c.inputs[0].shape().size()), c.inputs, {want});
-    run(*fast_conv(c.spec, c.inputs[0].shape().size()), c.inputs, {got});
+    w.data_as<T>()[seed % w.size()] = seed % 2 == 0 ? std::numeric_limits<T>::infinity()
+                                                    : std::numeric_limits<T>::quiet_NaN();
+    const Tensor want(dtype<T>, c.y), got(dtype<T>, c.y);
+    run(*conv(c.spec, dtype<T>, c.inputs[0].shape().size()), c.inputs, {want});
+    run(*fast_conv(c.spec, dtype<T>, c.inputs[0].shape().size()), c.inputs, {got});
     for (std::int64_t i = 0; i < got.size(); ++i)
-      ASSERT_EQ(std::isnan(got.data_as<float>()[i]), std::isnan(want.data_as<float>()[i]))
+      ASSERT_EQ(std::isnan(got.data_as<T>()[i]), std::isnan(want.data_as<T>()[i]))
           << "element " << i;
   }
 }
 
-Case case_of(Shape x, Shape w, Shape y, std::vector<std::int64_t> pads) {
+template <class T> Case case_of(Shape x, Shape w, Shape y, std::vector<std::int64_t> pads) {
   std::mt19937 generator(1);
   Case c{{},
-         {random(std::move(x), generator), random(std::move(w), generator), Tensor()},
+         {random<T>(std::move(x), generator), random<T>(std::move(w), generator), Tensor()},
          std::move(y)};
   c.spec.window.pads = std::move(pads);
   return c;
 }
 
 /// Sizes that need several blocks of output positions and of window elements.
-TEST(Conv, BlocksMakeTheWhole) {
-  check_fast(case_of({1, 40, 30, 50}, {20, 40, 3, 3}, {1, 20, 30, 50}, {1, 1, 1, 1}));
-  check_fast(case_of({1, 900, 6, 7}, {18, 900, 3, 3}, {1, 18, 6, 7}, {1, 1, 1, 1}));
-  check_fast(case_of({1, 2, 300, 301}, {5, 2, 300, 300}, {1, 5, 1, 2}, {}));
-  check_fast(case_of({1, 2, 5000}, {2, 2, 7}, {1, 2, 4998}, {2, 2}));
+TYPED_TEST(WideConv, BlocksMakeTheWhole) {
+  using T = TypeParam;
+  check_fast<T>(case_of<T>({1, 40, 30, 50}, {20, 40, 3, 3}, {1, 20, 30, 50}, {1, 1, 1, 1}));
+  check_fast<T>(case_of<T>({1, 900, 6, 7}, {18, 900, 3, 3}, {1, 18, 6, 7}, {1, 1, 1, 1}));
+  check_fast<T>(case_of<T>({1, 2, 300, 301}, {5, 2, 300, 300}, {1, 5, 1, 2}, {}));
+  check_fast<T>(case_of<T>({1, 2, 5000}, {2, 2, 7}, {1, 2, 4998}, {2, 2}));
 }
 
 TEST(Conv, WithoutChannelsItIsTheBias) {
   ConvSpec spec;
   const Tensor x(DType::f32, {1, 0, 9}), w(DType::f32, {2, 0, 3}), y(DType::f32, {1, 2, 7});
-  for (const auto& kernel : {conv(spec, DType::f32, 3), fast_conv(spec, 3)}) {
+  for (const auto& kernel : {conv(spec, DType::f32, 3), fast_conv(spec, DType::f32, 3)}) {
     run(*kernel, {x, w, Tensor::from<float>({2}, {3, 4})}, {y});
     EXPECT_EQ(y.data_as<float>()[6], 3);
     EXPECT_EQ(y.data_as<float>()[7], 4);
@@ -147,18 +194,23 @@ TEST(Conv, WithoutChannelsItIsTheBias) {
 TEST(Conv, NarrowFloatsAreSummedWide) {
   Tensor x(DType::bf16, {1, 512, 1}), w(DType::bf16, {1, 512, 1}), y(DType::bf16, {1, 1, 1});
   for (const Tensor* t : {&x, &w}) std::fill_n(t->data_as<BFloat16>(), 512, BFloat16(1.0F));
-  run(*conv({}, DType::bf16, 3), {x, w, Tensor()}, {y});
-  EXPECT_EQ(static_cast<float>(*y.data_as<BFloat16>()), 512.0F);
+  for (const auto& kernel : {conv({}, DType::bf16, 3), fast_conv({}, DType::bf16, 3)}) {
+    run(*kernel, {x, w, Tensor()}, {y});
+    EXPECT_EQ(static_cast<float>(*y.data_as<BFloat16>()), 512.0F);
+  }
 }
 
 TEST(Conv, EndsWhenTheFlagIsSet) {
-  const Case c = case_of({1, 8, 200, 200}, {8, 8, 9, 9}, {1, 8, 192, 192}, {});
+  const Case c = case_of<float>({1, 8, 200, 200}, {8, 8, 9, 9}, {1, 8, 192, 192}, {});
   std::atomic<std::int32_t> stop{1};
-  for (const auto& kernel : {conv(c.spec, DType::f32, 4), fast_conv(c.spec, 4)}) {
-    Context context;
-    context.stop = &stop;
-    EXPECT_EQ(call(*kernel, context, c.inputs, {Tensor(DType::f32, c.y)}), stopped);
-  }
+  for (const DType t : {DType::f64, DType::f32, DType::f16, DType::bf16})
+    for (const auto& kernel : {conv(c.spec, t, 4), fast_conv(c.spec, t, 4)}) {
+      Context context;
+      context.stop = &stop;
+      const auto zeros = each_tensor(
+          c.inputs, [&](const Tensor& x) { return x.defined() ? Tensor(t, x.shape()) : x; });
+      EXPECT_EQ(call(*kernel, context, zeros, {Tensor(t, c.y)}), stopped);
+    }
 }
 
 TEST(Window, Positions) {

@@ -25,8 +25,7 @@ SizedKernelMeaning::Kernel reference(const ir::Node& node, std::span<const ir::T
 }
 
 SizedKernelMeaning::Kernel fast(const ir::Node& node, std::span<const ir::Type> inputs) {
-  if (inputs[0].dtype() != DType::f32) return nullptr;
-  return kernels::fast_conv(convolution_spec(node.attributes), rank_of(inputs));
+  return kernels::fast_conv(convolution_spec(node.attributes), inputs[0].dtype(), rank_of(inputs));
 }
 
 const ir::OpEntry conv_op{{

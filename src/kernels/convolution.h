@@ -24,7 +24,9 @@ struct Sizes {
   std::int64_t in_size, out_size, window_size;  ///< elements of a plane of x, of y, of w
   std::int64_t out_row;                         ///< elements of a row of y
   bool stride_one, padded;  ///< the stride is 1 along every axis; x is padded along some axis
-  std::int64_t reach_of_row, reach_of_rows;  ///< of the window, along the last axis and the first
+  /// Elements of a row and of a plane of x with its padding, as far as windows read it
+  /// (`PaddedInput`); at most 2^60.
+  std::int64_t padded_row, padded_plane;
 };
 
 /// The operands and sizes of one call.
@@ -83,6 +85,12 @@ template <class T, class Algorithm> class Conv final : public SizedKernel {
     T *x, *w, *bias;
   };
 
+  /// a * b, at most 2^60.
+  static std::int64_t times(std::int64_t a, std::int64_t b) {
+    constexpr std::int64_t most = std::int64_t{1} << 60;
+    return a > 0 && b > most / a ? most : a * b;
+  }
+
   Convolution<T> sizes(std::span<const Operand> o) const {
     const auto x = o[0].extents, w = o[1].extents, y = o[3].extents;
     Convolution<T> c{};
@@ -95,12 +103,17 @@ template <class T, class Algorithm> class Conv final : public SizedKernel {
     c.window_size = product(w.subspan(2));
     c.out_row = rank_ > 2 ? y.back() : 1;
     c.stride_one = true;
-    c.reach_of_row = c.reach_of_rows = 1;
+    c.padded_row = c.padded_plane = 1;
     for (std::size_t a = 0; a + 2 < rank_; ++a) {
       const WindowAxis window = axis_of(spec_.window, a, x[a + 2], w[a + 2]);
       c.stride_one = c.stride_one && window.stride == 1;
       c.padded = c.padded || y[a + 2] + window.reach() - 1 != x[a + 2];
-      (a + 3 == rank_ ? c.reach_of_row : c.reach_of_rows) = window.reach();
+      const std::int64_t out = y[a + 2], last = window.reach() - 1;
+      std::int64_t extent = (out - 1) * window.stride + window.reach();
+      if (a + 3 == rank_)
+        c.padded_row = extent = std::min(window.stride, window.reach()) *
+                                (out + last / window.stride);
+      c.padded_plane = times(c.padded_plane, extent);
     }
     return c;
   }

@@ -1,23 +1,23 @@
 #include "kernels/conv.h"
 #include "kernels/convolution.h"
 #include "kernels/narrow_floats.h"
+#include "kernels/padded_input.h"
 #include "kernels/parallel_for.h"
 #include "kernels/product_tile.h"
+#include "kernels/row_sums.h"
 #include "kernels/threads.h"
 #include "kernels/widened_conv.h"
-#include "kernels/window_row.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 /// Convolution as matrix products (im2col): y is w times a matrix with one row per element of the
 /// window and one column per output position ("place"). Only panels of some columns of this matrix
 /// exist at a time. There are four variants:
-/// - `gathered`: the panels are gathered from x.
-/// - `in_place`: if strides are 1, a row of a panel is a part of the padded x; nothing is gathered.
+/// - `packed`: the panels are copied from x, padded.
+/// - `in_place`: for few output channels, the panels are parts of the padded x.
+/// - `gathered`: the panels are gathered from x, element by element, if padding would make x too
+///   large.
 /// - `dots`: for few output positions, dot products of windows.
-/// - `rows`: for few output channels and long rows, weighted rows of x are added to rows of y.
 ///
 /// The variant depends on extents only, and each element of y is one sum in a fixed order, so equal
 /// channels give equal results. Sums are of type T, float or double; f16 and bf16 are converted to
@@ -32,13 +32,10 @@ template <class T>
 constexpr std::int64_t most_gathered = (std::int64_t{1} << 18) / std::int64_t{sizeof(T)};
 /// With fewer output positions than this, most columns of a panel would be padding.
 constexpr std::int64_t few_positions = 16;
-/// With fewer output channels than this, rows of y of at least `least_row` elements are computed
-/// one by one.
-constexpr std::int64_t few_maps = 4, least_row = 64;
-/// Columns of a row that are worked on at once, so that they stay in the first-level cache.
-template <class T> constexpr std::int64_t most_columns = 8192 / std::int64_t{sizeof(T)};
-/// Elements of a row of the window that are added at once.
-constexpr std::int64_t most_taps = 256;
+/// With fewer output channels than this, copying panels may take longer than it saves.
+constexpr std::int64_t few_maps = 32;
+/// With fewer output channels than this, each is computed by itself.
+constexpr std::int64_t least_rows = 4;
 /// With fewer multiplications than this, one thread is faster than several.
 constexpr std::int64_t least_parallel = std::int64_t{1} << 20;
 
@@ -60,24 +57,6 @@ const T* row_of_x(const Convolution<T>& c, const T* x, std::int64_t place, std::
   return x + element * c.in_size + offset;
 }
 
-/// to[i] = row[at + i * step]; zero for indices outside [0, extent), or if `row` is null.
-template <class T>
-void gather_row(T* to, std::int64_t count, const T* row, std::int64_t at, std::int64_t step,
-                std::int64_t extent) {
-  if (row == nullptr) return std::fill(to, to + count, T{0});
-  const Inside in = inside(at, step, extent, count);
-  std::fill(to, to + in.from, T{0});
-  if (step == 1) std::copy(row + (at + in.from), row + (at + in.to), to + in.from);
-  else
-    for (std::int64_t i = in.from; i < in.to; ++i) to[i] = row[at + i * step];
-  std::fill(to + in.to, to + count, T{0});
-}
-
-/// The output positions that are the columns of a panel.
-struct Columns {
-  std::int64_t first, count;  ///< output positions are numbered along rows of `row_step_` columns
-};
-
 template <class T> class Im2col {
   using Call = Convolution<T>;
 
@@ -88,47 +67,35 @@ template <class T> class Im2col {
                    ? 1
                    : thread_count();
     variant_ = variant_for(c);
-    if (variant_ == Variant::rows) return;
-    place_columns(c);
-    const std::int64_t wanted = most_gathered<T> / std::max<std::int64_t>(elements_, 1);
-    at_once_ = variant_ == Variant::dots
-                   ? c.out_size
-                   : std::clamp(wanted / panel_columns, std::int64_t{1},
-                                (columns_ + panel_columns - 1) / panel_columns) *
-                         panel_columns;
-    depth_ = std::min(elements_, most_gathered<T> / std::max<std::int64_t>(at_once_, 1));
-    // In place, only a partial panel is gathered.
-    block_size_ = (variant_ == Variant::in_place ? panel_columns : at_once_) * depth_;
+    if (elements_ == 0) return;
+    if (variant_ == Variant::dots) {
+      at_once_ = c.out_size;
+      depth_ = std::min(elements_, most_gathered<T> / std::max<std::int64_t>(at_once_, 1));
+      blocks_ = w.take<T>(threads_ * (block_size_ = at_once_ * depth_));
+      return;
+    }
+    if (variant_ != Variant::gathered) input_.lay_out(w, c, by_image(c) ? threads_ : 1);
+    if (variant_ == Variant::in_place) return;
+    depth_ = std::min(elements_, panel_depth());
+    at_once_ = columns_at_once(c);
+    // A vector may be stored beyond the last panel.
+    block_size_ = at_once_ * depth_ + most_panel_columns;
     blocks_ = w.take<T>(threads_ * block_size_);
-    if (variant_ == Variant::dots) return;
     steps_ = w.take<std::int64_t>(depth_);
-    offsets_ = w.take<std::int64_t>(variant_ == Variant::in_place ? elements_ : 0);
-    padded_ = w.take<T>(variant_ == Variant::in_place && pads_ ? c.groups * c.channels * plane_
-                                                               : 0);
   }
 
   void run(StopCheck& stop, const Call& c) {
     if (elements_ == 0) return fill_with_bias(c);
-    if (variant_ == Variant::rows) return all_rows(stop, c);
-    if (variant_ != Variant::dots)
-      for (std::int64_t k = 0; k < depth_; ++k) steps_[k] = k * panel_columns;
-    if (variant_ == Variant::in_place) find_offsets(c);
-    const std::int64_t parts = (columns_ + at_once_ - 1) / at_once_;
-    for (std::int64_t image = 0; image < c.images; ++image) {
-      if (variant_ == Variant::in_place && pads_) pad(stop, c, image);
-      parallel_for(
-          stop, threads_, c.groups * parts, [&](StopCheck& own, std::int64_t unit, int thread) {
-            T* block = blocks_ + thread * block_size_;
-            const std::int64_t number = image * c.groups + unit / parts;
-            const Group group = group_at(c, number);
-            if (variant_ == Variant::dots) return by_dots(own, c, group, block);
-            const std::int64_t first = unit % parts * at_once_;
-            const T* x = variant_ == Variant::in_place && pads_
-                             ? padded_ + unit / parts * c.channels * plane_
-                             : group.x;
-            by_panels(own, c, group, x, {first, std::min(at_once_, columns_ - first)}, block);
-          });
-    }
+    if (variant_ == Variant::dots) return all_dots(stop, c);
+    for (std::int64_t k = 0; k < depth_; ++k) steps_[k] = k * panel_columns<T>();
+    if (variant_ != Variant::gathered) input_.find_offsets(c);
+    if (by_image(c))
+      return parallel_for(stop, threads_, c.images,
+                          [&](StopCheck& own, std::int64_t image, int thread) {
+                            one_image(own, c, {image, thread, 1});
+                          });
+    for (std::int64_t image = 0; image < c.images; ++image)
+      one_image(stop, c, {image, 0, threads_});
   }
 
  private:
@@ -144,25 +111,38 @@ template <class T> class Im2col {
             c.bias == nullptr ? nullptr : c.bias + group * c.maps, c.group_of_y(image, group)};
   }
 
-  enum class Variant { rows, dots, in_place, gathered };
+  /// An image, and the threads that work on it.
+  struct Turn {
+    std::int64_t image;
+    int first_thread, threads;
+  };
+  /// Whether each thread works on images of its own.
+  bool by_image(const Sizes& c) const { return threads_ > 1 && c.images >= threads_; }
+
+  enum class Variant { dots, in_place, packed, gathered };
 
   static Variant variant_for(const Sizes& c) {
-    if (c.maps < few_maps && c.out_row >= least_row) return Variant::rows;
     if (c.out_size < few_positions) return Variant::dots;
-    const bool in_place = c.axes.size() <= 2 && c.stride_one;
-    return in_place ? Variant::in_place : Variant::gathered;
+    if (!PaddedInput<T>::fits(c)) return Variant::gathered;
+    return suits_place(c) ? Variant::in_place : Variant::packed;
   }
 
-  /// Sets the numbering of output positions. In place, they are numbered like the elements of the
-  /// padded x; numbers between the rows then stand for no output position.
-  void place_columns(const Sizes& c) {
-    row_step_ = c.out_row;
-    columns_ = c.out_size;
-    if (variant_ != Variant::in_place) return;
-    row_step_ = c.out_row + c.reach_of_row - 1;
-    plane_ = (c.out_size / c.out_row + c.reach_of_rows - 1) * row_step_;
-    columns_ = (c.out_size / c.out_row - 1) * row_step_ + c.out_row;
-    pads_ = c.padded;
+  static bool suits_place(const Sizes& c) {
+    const std::int64_t width = panel_columns<T>();
+    if (c.maps < least_rows) return c.out_row >= width / 2;
+    // The last panel of a row overlaps the one before it, and is partly computed twice.
+    const std::int64_t computed = divide_up(c.out_row, width) * width;
+    return c.maps < few_maps && c.out_row >= width && computed <= c.out_row + c.out_row / 4 &&
+           c.channels * c.window_size <= 2 * panel_depth();
+  }
+
+  /// Whole panels, about equally many for each part and thread.
+  std::int64_t columns_at_once(const Sizes& c) const {
+    const std::int64_t panels = divide_up(c.out_size, panel_columns<T>());
+    const std::int64_t most = std::max<std::int64_t>(
+        most_gathered<T> / (depth_ * panel_columns<T>()), 1);
+    const std::int64_t parts = std::max(divide_up(panels, most), divide_up(threads_, c.groups));
+    return divide_up(panels, parts) * panel_columns<T>();
   }
 
   static void fill_with_bias(const Call& c) {
@@ -173,119 +153,139 @@ template <class T> class Im2col {
     }
   }
 
-  /// The offset in the padded x that each element of the window reads at output position 0.
-  void find_offsets(const Call& c) const {
-    const WindowAxis& row = c.axes.back().window;
-    const WindowAxis rows = c.axes.size() > 1 ? c.axes[0].window : WindowAxis();
-    std::int64_t* to = offsets_;
-    for (std::int64_t channel = 0; channel < c.channels; ++channel)
-      for (std::int64_t i = 0; i < rows.kernel; ++i)
-        for (std::int64_t j = 0; j < row.kernel; ++j)
-          *to++ = channel * plane_ + i * rows.dilation * row_step_ + j * row.dilation;
+  void one_image(StopCheck& stop, const Call& c, Turn turn) const {
+    const T* x = variant_ == Variant::gathered
+                     ? nullptr
+                     : input_.read(stop, c, turn.image, turn.first_thread, turn.threads);
+    const auto group_of = [&](std::int64_t g) {
+      Group group = group_at(c, turn.image * c.groups + g);
+      if (x != nullptr) group.x = x + g * input_.group_size();
+      return group;
+    };
+    const std::int64_t parts = parts_of_group(c, turn.threads);
+    parallel_for(stop, turn.threads, c.groups * parts,
+                 [&](StopCheck& own, std::int64_t unit, int thread) {
+                   const Group group = group_of(unit / parts);
+                   const std::int64_t part = unit % parts;
+                   if (variant_ == Variant::in_place) return in_place(own, c, group, part, parts);
+                   const std::int64_t first = part * at_once_;
+                   by_panels(own, c, group, {first, std::min(at_once_, c.out_size - first)},
+                             blocks_ + (turn.first_thread + thread) * block_size_);
+                 });
   }
 
-  /// Copies all planes of an image, with padding.
-  void pad(StopCheck& stop, const Call& c, std::int64_t image) const {
-    const Axis& row = c.axes.back();
-    const Axis rows = c.axes.size() > 1 ? c.axes[0] : Axis{{}, 1, 1};
-    const T* x = c.group_of_x(image, 0);
-    parallel_for(
-        stop, threads_, c.groups * c.channels, [&](StopCheck& own, std::int64_t plane, int) {
-          T* to = padded_ + plane * plane_;
-          for (std::int64_t i = 0; i < plane_ / row_step_; ++i, to += row_step_) {
-            const std::int64_t at = i - rows.window.begin;
-            const bool there = at >= 0 && at < rows.in;
-            gather_row(to, row_step_, there ? x + plane * c.in_size + at * row.in : nullptr,
-                       -row.window.begin, 1, row.in);
-            own.add_work(row_step_ / 8 + 8);
-          }
-        });
+  std::int64_t parts_of_group(const Call& c, int threads) const {
+    if (variant_ != Variant::in_place) return divide_up(c.out_size, at_once_);
+    // A part is whole rows, or a part of the only row.
+    const std::int64_t most = is_line(c) ? c.out_row / (4 * panel_columns<T>())
+                                         : c.out_size / c.out_row;
+    return std::clamp(divide_up(threads, c.groups), std::int64_t{1},
+                      std::max<std::int64_t>(most, 1));
   }
+  static bool is_line(const Call& c) { return c.axes.size() == 1; }
 
-  /// One panel. Row k of the panel begins at `at + offsets[k]`.
-  struct Panel {
-    const T* at;
-    const std::int64_t* offsets;
-    Columns columns;
-  };
-
-  void by_panels(StopCheck& stop, const Call& c, const Group& g, const T* x, Columns all,
-                 T* block) const {
+  void by_panels(StopCheck& stop, const Call& c, const Group& g, Columns all, T* block) const {
     for (std::int64_t k = 0; k < elements_; k += depth_) {
       const std::int64_t count = std::min(depth_, elements_ - k);
-      if (variant_ == Variant::gathered)
-        for (std::int64_t j = 0; j < all.count; j += panel_columns)
-          gather_panel(stop, c, x, k, count, part(all, j), block + j * count);
+      for (std::int64_t j = 0; j < all.count; j += panel_columns<T>()) {
+        T* to = block + j * count;
+        if (variant_ == Variant::packed) input_.pack(c, g.x, k, count, part(all, j), to);
+        else gather_panel(c, g.x, k, count, part(all, j), to);
+        stop.add_work(count * 4 + 32);
+      }
       for (std::int64_t m = 0; m < c.maps; m += most_tile_rows) {
         const T* start = k > 0 ? nullptr : g.bias ? g.bias + m : zeros;
         const ProductRows<T> rows{std::min(most_tile_rows, c.maps - m), g.w + m * elements_ + k,
                                   elements_, start};
-        for (std::int64_t j = 0; j < all.count; j += panel_columns) {
-          const Columns columns = part(all, j);
-          Panel panel{block + j * count, steps_, columns};
-          if (variant_ == Variant::in_place)
-            panel = panel_in_place(x, k, count, columns, m == 0, block);
-          multiply(c, rows, panel, count, g.y + m * c.out_size);
+        for (std::int64_t j = 0; j < all.count; j += panel_columns<T>()) {
+          multiply(c, rows, block + j * count, count, part(all, j), g.y + m * c.out_size);
+          stop.add_work(rows.count * count);
         }
-        stop.add_work(rows.count * count * all.count / 32);
       }
     }
   }
 
   static Columns part(Columns all, std::int64_t from) {
-    return {all.first + from, std::min(panel_columns, all.count - from)};
-  }
-
-  /// A panel that is a part of x. A partial panel is gathered, so that nothing is read past the end
-  /// of x.
-  Panel panel_in_place(const T* x, std::int64_t k, std::int64_t count, Columns columns, bool gather,
-                       T* block) const {
-    const std::int64_t* offsets = offsets_ + k;
-    if (columns.count == panel_columns) return {x + columns.first, offsets, columns};
-    for (std::int64_t i = 0; i < count && gather; ++i) {
-      const T* from = x + columns.first + offsets[i];
-      T* to = block + i * panel_columns;
-      std::copy_n(from, columns.count, to);
-      std::fill(to + columns.count, to + panel_columns, T{0});
-    }
-    return {block, steps_, columns};
+    return {all.first + from, std::min(panel_columns<T>(), all.count - from)};
   }
 
   /// Computes the panel's columns of some rows of y.
-  void multiply(const Call& c, const ProductRows<T>& rows, const Panel& panel, std::int64_t depth,
-                T* y) const {
-    std::int64_t row = panel.columns.first / row_step_, column = panel.columns.first % row_step_;
-    if (column + panel_columns <= c.out_row && panel.columns.count == panel_columns)
-      return multiply_panel(rows, panel.at, panel.offsets, depth, y + row * c.out_row + column,
-                            c.out_size);
-    T tile[most_tile_rows * panel_columns];
-    const auto each_part = [&](const auto& f) {  // f(column of the tile, position in y, count)
-      std::int64_t r = row, at = column;
-      for (std::int64_t j = 0; j < panel.columns.count; at = 0, ++r) {
-        const std::int64_t n = std::min(c.out_row - at, panel.columns.count - j);
-        if (n > 0) f(j, r * c.out_row + at, n);
-        j += row_step_ - at;
-      }
-    };
-    if (rows.start == nullptr)
-      each_part([&](std::int64_t j, std::int64_t place, std::int64_t n) {
-        for (std::int64_t r = 0; r < rows.count; ++r)
-          std::copy_n(y + r * c.out_size + place, n, tile + r * panel_columns + j);
-      });
-    multiply_panel(rows, panel.at, panel.offsets, depth, tile, panel_columns);
-    each_part([&](std::int64_t j, std::int64_t place, std::int64_t n) {
+  void multiply(const Call& c, const ProductRows<T>& rows, const T* panel, std::int64_t depth,
+                Columns columns, T* y) const {
+    y += columns.first;
+    const std::int64_t width = panel_columns<T>();
+    if (columns.count == width) return multiply_panel(rows, panel, steps_, depth, y, c.out_size);
+    T tile[most_tile_rows * most_panel_columns] = {};
+    for (std::int64_t r = 0; r < rows.count && rows.start == nullptr; ++r)
+      std::copy_n(y + r * c.out_size, columns.count, tile + r * width);
+    multiply_panel(rows, panel, steps_, depth, tile, width);
+    for (std::int64_t r = 0; r < rows.count; ++r)
+      std::copy_n(tile + r * width, columns.count, y + r * c.out_size);
+  }
+
+  /// One of `parts` equal parts of the output positions, for all output channels.
+  void in_place(StopCheck& stop, const Call& c, const Group& g, std::int64_t part,
+                std::int64_t parts) const {
+    if (is_line(c)) {
+      const std::int64_t from = c.out_row * part / parts, to = c.out_row * (part + 1) / parts;
+      rows_in_place(stop, c, {g.x + from, g.w, g.bias, g.y + from}, {1, to - from, 0});
+      return;
+    }
+    const std::int64_t rows = c.out_size / c.out_row, end = rows * (part + 1) / parts;
+    const Axis& axis = c.axes[c.axes.size() - 2];
+    for (std::int64_t row = rows * part / parts, n = 0; row < end; row += n) {
+      constexpr std::int64_t most_rows = 8;
+      // Rows along one axis are at regular distances.
+      n = std::min({most_rows, end - row, axis.out - row % axis.out});
+      rows_in_place(stop, c, {g.x + input_.first_read(c, row), g.w, g.bias, g.y + row * c.out_row},
+                    {n, c.out_row, axis.window.stride * c.padded_row});
+    }
+  }
+
+  /// Rows of y. `step`: from the elements of x that one row reads to those of the next.
+  struct Rows {
+    std::int64_t count, columns, step;
+  };
+
+  void rows_in_place(StopCheck& stop, const Call& c, const Group& g, Rows rows) const {
+    if (c.maps < least_rows) map_by_map(c, g, rows);
+    else
       for (std::int64_t r = 0; r < rows.count; ++r)
-        std::copy_n(tile + r * panel_columns + j, n, y + r * c.out_size + place);
-    });
+        one_row(c, {g.x + r * rows.step, g.w, g.bias, g.y + r * c.out_row}, rows.columns);
+    stop.add_work(rows.count * c.maps * elements_ * (rows.columns / 16 + 1));
+  }
+
+  void map_by_map(const Call& c, const Group& g, Rows rows) const {
+    for (std::int64_t m = 0; m < c.maps; ++m)
+      sum_rows<T>({.weights = g.w + m * elements_,
+                   .offsets = input_.offsets(),
+                   .count = elements_,
+                   .start = g.bias ? g.bias[m] : T{0},
+                   .rows = rows.count,
+                   .columns = rows.columns,
+                   .x = g.x,
+                   .y = g.y + m * c.out_size,
+                   .x_step = rows.step,
+                   .y_step = c.out_row});
+  }
+
+  /// One row of all output channels, in panels that are parts of the padded x. The last panel may
+  /// overlap the one before it.
+  void one_row(const Call& c, const Group& g, std::int64_t columns) const {
+    const ProductRows<T> maps{c.maps, g.w, elements_, g.bias ? g.bias : zeros};
+    for (std::int64_t j = 0; j < columns; j += panel_columns<T>()) {
+      const std::int64_t at = std::min(j, columns - panel_columns<T>());
+      multiply_panel(maps, g.x + at, input_.offsets(), elements_, g.y + at, c.out_size);
+    }
   }
 
   /// Row i of the panel: the elements that element k + i of the window reads at the output
   /// positions `columns`, then zeros.
-  static void gather_panel(StopCheck& stop, const Call& c, const T* x, std::int64_t k,
-                           std::int64_t count, Columns columns, T* to) {
+  static void gather_panel(const Call& c, const T* x, std::int64_t k, std::int64_t count,
+                           Columns columns, T* to) {
     const auto& [window, in, out] = c.axes.back();
     const std::int64_t first_row = columns.first / out, first = columns.first % out;
-    for (const std::int64_t end = k + count; k < end; ++k, to += panel_columns) {
+    for (const std::int64_t end = k + count; k < end; ++k, to += panel_columns<T>()) {
       const std::int64_t row = k / window.kernel;
       const std::int64_t at = k % window.kernel * window.dilation - window.begin;
       std::int64_t place_row = first_row, place = first, j = 0;
@@ -295,25 +295,36 @@ template <class T> class Im2col {
                    window.stride, in);
         j += n;
       }
-      std::fill(to + columns.count, to + panel_columns, T{0});
+      std::fill(to + columns.count, to + panel_columns<T>(), T{0});
     }
-    stop.add_work(count * 8);
   }
 
-  /// All output positions of a plane, one row of the block per position.
-  void by_dots(StopCheck& stop, const Call& c, const Group& g, T* block) const {
+  void all_dots(StopCheck& stop, const Call& c) const {
+    const std::int64_t parts = std::min(c.maps, divide_up(threads_, c.images * c.groups));
+    parallel_for(stop, threads_, c.images * c.groups * parts,
+                 [&](StopCheck& own, std::int64_t unit, int thread) {
+                   const std::int64_t p = unit % parts;
+                   by_dots(own, c, group_at(c, unit / parts), c.maps * p / parts,
+                           c.maps * (p + 1) / parts, blocks_ + thread * block_size_);
+                 });
+  }
+
+  /// All output positions of some planes, one row of the block per position.
+  void by_dots(StopCheck& stop, const Call& c, const Group& g, std::int64_t first, std::int64_t end,
+               T* block) const {
     for (std::int64_t k = 0; k < elements_; k += depth_) {
       const std::int64_t count = std::min(depth_, elements_ - k);
       for (std::int64_t p = 0; p < c.out_size; ++p) {
         gather_window(c, g.x, k, count, p, block + p * count);
         stop.add_work(count / 4 + 8);
       }
-      for (std::int64_t m = 0; m < c.maps; ++m) {
-        const T* w = g.w + m * elements_ + k;
+      for (std::int64_t m = first; m < end; m += most_dot_rows) {
+        const std::int64_t rows = std::min(most_dot_rows, end - m);
         T* y = g.y + m * c.out_size;
-        if (k == 0) std::fill_n(y, c.out_size, g.bias ? g.bias[m] : T{0});
-        add_dots(w, block, count, y, c.out_size);
-        stop.add_work(count * c.out_size / 16 + 8);
+        for (std::int64_t r = 0; r < rows && k == 0; ++r)
+          std::fill_n(y + r * c.out_size, c.out_size, g.bias ? g.bias[m + r] : T{0});
+        add_dots({rows, g.w + m * elements_ + k, elements_, nullptr}, block, count, y, c.out_size);
+        stop.add_work(rows * (count * c.out_size / 16 + 8));
       }
     }
   }
@@ -332,77 +343,15 @@ template <class T> class Im2col {
     }
   }
 
-  void all_rows(StopCheck& stop, const Call& c) const {
-    const std::int64_t rows = c.out_size / c.out_row;
-    const bool finite = std::all_of(c.w, c.w + c.groups * c.maps * elements_,
-                                    [](T w) { return std::isfinite(w); });
-    parallel_for(stop, threads_, c.images * c.groups * rows,
-                 [&](StopCheck& own, std::int64_t unit, int) {
-                   const Group group = group_at(c, unit / rows);
-                   one_row(own, c, group, unit % rows);
-                   if (!finite) add_padding(own, c, group, unit % rows);
-                 });
-  }
-
-  /// Where an element is padding, a weight that is not finite times 0 is NaN.
-  void add_padding(StopCheck& stop, const Call& c, const Group& g, std::int64_t r) const {
-    const auto& [window, in, out] = c.axes.back();
-    for (std::int64_t m = 0; m < c.maps; ++m) {
-      T* y = g.y + m * c.out_size + r * out;
-      for (std::int64_t k = 0; k < elements_; ++k) {
-        if (std::isfinite(g.w[m * elements_ + k])) continue;
-        const bool padded = row_of_x(c, g.x, r, k / window.kernel) == nullptr;
-        const std::int64_t offset = k % window.kernel * window.dilation - window.begin;
-        const Inside read = padded ? Inside{out, out} : inside(offset, window.stride, in, out);
-        std::fill(y, y + read.from, std::numeric_limits<T>::quiet_NaN());
-        std::fill(y + read.to, y + out, std::numeric_limits<T>::quiet_NaN());
-        stop.add_work(out);
-      }
-    }
-  }
-
-  /// Row r of every output channel of y, in blocks of columns and of elements of a window row.
-  void one_row(StopCheck& stop, const Call& c, const Group& g, std::int64_t r) const {
-    const Axis& row = c.axes.back();
-    const std::int64_t window_rows = elements_ / row.window.kernel;
-    for (std::int64_t m = 0; m < c.maps; ++m) {
-      T* y = g.y + m * c.out_size + r * row.out;
-      std::fill_n(y, row.out, g.bias ? g.bias[m] : T{0});
-      for (std::int64_t from = 0; from < row.out; from += most_columns<T>) {
-        const std::int64_t to = std::min(from + most_columns<T>, row.out);
-        for (std::int64_t k = 0; k < window_rows; ++k) {
-          const T* x = row_of_x(c, g.x, r, k);
-          if (x == nullptr) continue;
-          const T* w = g.w + (m * window_rows + k) * row.window.kernel;
-          for (std::int64_t e = 0; e < row.window.kernel; e += most_taps) {
-            const WindowRow<T> part{w + e,
-                                    std::min(most_taps, row.window.kernel - e),
-                                    row.window.stride,
-                                    row.window.dilation,
-                                    e * row.window.dilation - row.window.begin,
-                                    row.in};
-            add_window_row(part, x, y, from, to);
-            stop.add_work(part.count * ((to - from) / 16 + 4));
-          }
-        }
-      }
-    }
-  }
-
   static constexpr T zeros[most_tile_rows] = {};
 
+  PaddedInput<T> input_;
   int threads_ = 1;
-  Variant variant_ = Variant::rows;
+  Variant variant_ = Variant::dots;
   std::int64_t elements_ = 0;             ///< elements of a window, over all channels
-  std::int64_t columns_ = 0;              ///< columns of the matrix
-  std::int64_t row_step_ = 0;             ///< columns from one row of y to the next
-  std::int64_t plane_ = 0;                ///< elements of a plane of the padded x
-  bool pads_ = false;                     ///< a padded copy of x is needed
   std::int64_t at_once_ = 0, depth_ = 0;  ///< columns and rows of the matrix worked on together
   std::int64_t block_size_ = 0;           ///< elements of a block
   T* blocks_ = nullptr;                   ///< gathered elements, one block per thread
-  T* padded_ = nullptr;                   ///< a padded image
-  std::int64_t* offsets_ = nullptr;       ///< by element of the window: its offset in the padded x
   std::int64_t* steps_ = nullptr;         ///< by row of a gathered panel: its offset
 };
 

@@ -3,8 +3,12 @@
 #include "kernels/lanes.h"
 #include "kernels/vectors.h"
 
+#include <algorithm>
+
 namespace rondel::kernels {
 namespace {
+
+template <std::int64_t rows> using Rows = std::integral_constant<std::int64_t, rows>;
 
 /// A tile of `rows` by `vectors` vectors of sums, kept in registers.
 template <class T, int bytes, std::int64_t rows, std::int64_t vectors>
@@ -38,47 +42,112 @@ template <class T, int bytes, std::int64_t rows, std::int64_t vectors>
       store<T, bytes>(y + (first + r) * y_step + v * lanes, sums[r][v]);
 }
 
-/// Multiplies all rows by all columns of the panel, at most `most_rows` rows at once.
-template <class T, int bytes, std::int64_t most_rows, std::int64_t vectors>
-[[gnu::always_inline]] inline void multiply_columns(const ProductRows<T>& a, const T* panel,
-                                                    const std::int64_t* offsets, std::int64_t depth,
-                                                    T* y, std::int64_t y_step) {
-  constexpr std::int64_t columns = vectors * Lanes<T, bytes>::count;
-  for (std::int64_t j = 0; j < panel_columns; j += columns, panel += columns, y += columns) {
-    std::int64_t r = 0;
-    for (; r + most_rows <= a.count; r += most_rows)
-      multiply_tile<T, bytes, most_rows, vectors>(a, r, panel, offsets, depth, y, y_step);
-    for (; r + 4 <= a.count; r += 4)
-      multiply_tile<T, bytes, 4, vectors>(a, r, panel, offsets, depth, y, y_step);
-    for (; r < a.count; ++r)
-      multiply_tile<T, bytes, 1, vectors>(a, r, panel, offsets, depth, y, y_step);
+/// Multiplies all rows by a panel, at most `most_rows` at once. Few rows take as long as four,
+/// because each addition waits for the one before it; so the last rows are divided evenly.
+template <class T, int bytes, std::int64_t most_rows>
+[[gnu::always_inline]] inline void multiply_rows(const ProductRows<T>& a, const T* panel,
+                                                 const std::int64_t* offsets, std::int64_t depth,
+                                                 T* y, std::int64_t y_step) {
+  std::int64_t r = 0;
+  const auto tile = [&](auto rows) __attribute__((always_inline)) {
+    multiply_tile<T, bytes, rows(), 2>(a, r, panel, offsets, depth, y, y_step);
+    r += rows();
+  };
+  for (std::int64_t left = a.count; left > 0; left = a.count - r) {
+    if (left == most_rows || left >= most_rows + 3) tile(Rows<most_rows>());
+    else if (left == 6 || left >= 9) tile(Rows<6>());
+    else if (left == 5) tile(Rows<5>());
+    else if (left >= 4) tile(Rows<4>());
+    else if (left == 3) tile(Rows<3>());
+    else if (left == 2) tile(Rows<2>());
+    else tile(Rows<1>());
   }
 }
 
-/// The sum over k < depth of a[k] * b[k]. The terms with equal k modulo 4 * 64 bytes are summed
-/// first, then these sums: the order is the same for all vector sizes.
+template <class T, int bytes> [[gnu::always_inline]] inline void copy_vector(const T* from, T* to) {
+  const typename Lanes<T, bytes>::Vector v = load<T, bytes>(from);
+  store<T, bytes>(to, v);
+}
+
+/// `pack_panel` with `has_room`.
 template <class T, int bytes>
-[[gnu::always_inline]] inline T dot(const T* a, const T* b, std::int64_t depth) {
-  constexpr std::int64_t lanes = Lanes<T, bytes>::count, whole = Lanes<T, 64>::count;
-  constexpr std::int64_t chains = 4, chain = whole / lanes;
-  typename Lanes<T, bytes>::Vector sums[chains * chain] = {};
-  std::int64_t k = 0;
-  for (; k + chains * whole <= depth; k += chains * whole)
-#pragma GCC unroll 16
-    for (std::int64_t v = 0; v < chains * chain; ++v)
-      sums[v] += load<T, bytes>(a + k + v * lanes) * load<T, bytes>(b + k + v * lanes);
-  for (; k + whole <= depth; k += whole)
-#pragma GCC unroll 4
-    for (std::int64_t v = 0; v < chain; ++v)
-      sums[v] += load<T, bytes>(a + k + v * lanes) * load<T, bytes>(b + k + v * lanes);
-  T sum = 0;
-#pragma GCC unroll 4
-  for (std::int64_t v = 0; v < chain; ++v) {
-    const auto all = (sums[v] + sums[v + chain]) + (sums[v + 2 * chain] + sums[v + 3 * chain]);
-    for (std::int64_t l = 0; l < lanes; ++l) sum += all[l];
+[[gnu::always_inline]] inline void pack_vectors(const T* x, const std::int64_t* offsets,
+                                                std::int64_t depth, std::span<const RowPart> parts,
+                                                T* to) {
+  constexpr std::int64_t lanes = Lanes<T, bytes>::count, columns = 2 * lanes;
+  if (parts.size() == 1 && parts[0].count > lanes) {
+    x += parts[0].from;
+    for (std::int64_t k = 0; k < depth; ++k, to += columns) {
+      copy_vector<T, bytes>(x + offsets[k], to);
+      copy_vector<T, bytes>(x + offsets[k] + lanes, to + lanes);
+    }
+    return;
   }
-  for (; k < depth; ++k) sum += a[k] * b[k];
-  return sum;
+  for (std::int64_t k = 0; k < depth; ++k, to += columns)
+    for (const RowPart& part : parts) {
+      const T* from = x + offsets[k] + part.from;
+      copy_vector<T, bytes>(from, to + part.to);
+      if (part.count > lanes) copy_vector<T, bytes>(from + lanes, to + part.to + lanes);
+    }
+}
+
+/// The sums of the lanes of 64 bytes of vectors: halves are added until one lane is left.
+template <class T, int bytes>
+[[gnu::always_inline]] inline T sum_of_lanes(const typename Lanes<T, bytes>::Vector* vectors) {
+  constexpr std::int64_t lanes = Lanes<T, bytes>::count, all = Lanes<T, 64>::count;
+  T sums[all];
+#pragma GCC unroll 4
+  for (std::int64_t v = 0; v < 64 / bytes; ++v) store<T, bytes>(sums + v * lanes, vectors[v]);
+#pragma GCC unroll 4
+  for (std::int64_t half = all / 2; half > 0; half /= 2)
+#pragma GCC unroll 8
+    for (std::int64_t l = 0; l < half; ++l) sums[l] += sums[l + half];
+  return sums[0];
+}
+
+/// `rows` by `columns` dot products, each in 64 bytes of lanes.
+template <class T, int bytes, std::int64_t rows, std::int64_t columns>
+[[gnu::always_inline]] inline void dot_tile(const T* a, std::int64_t a_step, const T* b,
+                                            std::int64_t depth, T* y, std::int64_t y_step) {
+  constexpr std::int64_t lanes = Lanes<T, bytes>::count, vectors = 64 / bytes;
+  constexpr std::int64_t all = lanes * vectors;
+  typename Lanes<T, bytes>::Vector sums[rows][columns][vectors] = {};
+  std::int64_t k = 0;
+  for (; k + all <= depth; k += all)
+#pragma GCC unroll 4
+    for (std::int64_t v = 0; v < vectors; ++v)
+#pragma GCC unroll 4
+      for (std::int64_t c = 0; c < columns; ++c) {
+        const typename Lanes<T, bytes>::Vector of_b = load<T, bytes>(b + c * depth + k + v * lanes);
+#pragma GCC unroll 4
+        for (std::int64_t r = 0; r < rows; ++r)
+          sums[r][c][v] += load<T, bytes>(a + r * a_step + k + v * lanes) * of_b;
+      }
+#pragma GCC unroll 4
+  for (std::int64_t r = 0; r < rows; ++r)
+#pragma GCC unroll 4
+    for (std::int64_t c = 0; c < columns; ++c) {
+      T sum = sum_of_lanes<T, bytes>(sums[r][c]);
+      for (std::int64_t i = k; i < depth; ++i) sum += a[r * a_step + i] * b[c * depth + i];
+      y[r * y_step + c] += sum;
+    }
+}
+
+/// Some rows by all columns, `most_columns` at once.
+template <class T, int bytes, std::int64_t rows, std::int64_t most_columns>
+[[gnu::always_inline]] inline void dot_rows(const ProductRows<T>& a, std::int64_t first, const T* b,
+                                            std::int64_t depth, T* y, std::int64_t count) {
+  const T* row = a.first + first * a.step;
+  y += first * count;
+  std::int64_t j = 0;
+  for (; j + most_columns <= count; j += most_columns)
+    dot_tile<T, bytes, rows, most_columns>(row, a.step, b + j * depth, depth, y + j, count);
+  if (most_columns > 2 && j + 2 <= count) {
+    dot_tile<T, bytes, rows, 2>(row, a.step, b + j * depth, depth, y + j, count);
+    j += 2;
+  }
+  for (; j < count; ++j)
+    dot_tile<T, bytes, rows, 1>(row, a.step, b + j * depth, depth, y + j, count);
 }
 
 }  // namespace
@@ -89,15 +158,34 @@ void multiply_panel(const ProductRows<T>& a, const T* panel, const std::int64_t*
   with_registers([&](auto bytes) {
     // A processor has 32 registers of 64 bytes, but only 16 smaller ones.
     constexpr std::int64_t most_rows = bytes() == 64 ? 12 : 6;
-    multiply_columns<T, bytes(), most_rows, 2>(a, panel, offsets, depth, y, y_step);
+    multiply_rows<T, bytes(), most_rows>(a, panel, offsets, depth, y, y_step);
   });
 }
 
 template <class T>
-void add_dots(const T* row, const T* columns, std::int64_t depth, T* y, std::int64_t count) {
+void pack_panel(const T* x, const std::int64_t* offsets, std::int64_t depth,
+                std::span<const RowPart> parts, bool has_room, T* to) {
+  if (has_room)
+    return with_registers(
+        [&](auto bytes) { pack_vectors<T, bytes()>(x, offsets, depth, parts, to); });
+  for (std::int64_t k = 0; k < depth; ++k, to += panel_columns<T>())
+    for (const RowPart& part : parts)
+      std::copy_n(x + offsets[k] + part.from, part.count, to + part.to);
+}
+
+template <class T>
+void add_dots(const ProductRows<T>& a, const T* columns, std::int64_t depth, T* y,
+              std::int64_t count) {
   with_registers([&](auto bytes) {
-    for (std::int64_t j = 0; j < count; ++j, columns += depth)
-      y[j] += dot<T, bytes()>(row, columns, depth);
+    // The sums of a tile fill about three quarters of the registers.
+    constexpr std::int64_t rows = bytes() == 64 ? 4 : bytes() == 32 ? 2 : 1;
+    constexpr std::int64_t most_columns = bytes() == 64 ? 4 : 3;
+    std::int64_t r = 0;
+    if (count == 1)
+      for (; r + 4 <= a.count; r += 4) dot_rows<T, bytes(), 4, 1>(a, r, columns, depth, y, count);
+    for (; r + rows <= a.count; r += rows)
+      dot_rows<T, bytes(), rows, most_columns>(a, r, columns, depth, y, count);
+    for (; r < a.count; ++r) dot_rows<T, bytes(), 1, most_columns>(a, r, columns, depth, y, count);
   });
 }
 
@@ -105,7 +193,12 @@ template void multiply_panel(const ProductRows<float>&, const float*, const std:
                              std::int64_t, float*, std::int64_t);
 template void multiply_panel(const ProductRows<double>&, const double*, const std::int64_t*,
                              std::int64_t, double*, std::int64_t);
-template void add_dots(const float*, const float*, std::int64_t, float*, std::int64_t);
-template void add_dots(const double*, const double*, std::int64_t, double*, std::int64_t);
+template void pack_panel(const float*, const std::int64_t*, std::int64_t, std::span<const RowPart>,
+                         bool, float*);
+template void pack_panel(const double*, const std::int64_t*, std::int64_t, std::span<const RowPart>,
+                         bool, double*);
+template void add_dots(const ProductRows<float>&, const float*, std::int64_t, float*, std::int64_t);
+template void add_dots(const ProductRows<double>&, const double*, std::int64_t, double*,
+                       std::int64_t);
 
 }  // namespace rondel::kernels

@@ -36,6 +36,12 @@ template <class F> void with_vectors(F f) {
 /// The size of a vector register in bytes, as a compile-time constant.
 template <int bytes> using RegisterBytes = std::integral_constant<int, bytes>;
 
+/// The size that `with_registers` takes.
+inline int register_bytes() {
+  const Vectors v = vectors();
+  return v == Vectors::avx512 ? 64 : v == Vectors::avx2 ? 32 : 16;
+}
+
 /// Calls f(RegisterBytes) like `with_vectors`. For loops that keep sums in all registers.
 template <class F> void with_registers(F f) {
 #if defined(__x86_64__)

@@ -1,6 +1,7 @@
 #include "kernels/conv.h"
 #include "call.h"
 #include "kernels/narrow_floats.h"
+#include "kernels/threads.h"
 
 #include <algorithm>
 #include <cmath>
@@ -176,17 +177,54 @@ TYPED_TEST(WideConv, BlocksMakeTheWhole) {
   check_fast<T>(case_of<T>({1, 900, 6, 7}, {18, 900, 3, 3}, {1, 18, 6, 7}, {1, 1, 1, 1}));
   check_fast<T>(case_of<T>({1, 2, 300, 301}, {5, 2, 300, 300}, {1, 5, 1, 2}, {}));
   check_fast<T>(case_of<T>({1, 2, 5000}, {2, 2, 7}, {1, 2, 4998}, {2, 2}));
+  check_fast<T>(case_of<T>({1, 300, 4, 4}, {101, 300, 2, 2}, {1, 101, 3, 3}, {}));
+  check_fast<T>(case_of<T>({2, 12, 20, 64}, {12, 12, 3, 3}, {2, 12, 20, 64}, {1, 1, 1, 1}));
+}
+
+/// Padding that would make x much larger is not stored.
+TYPED_TEST(WideConv, WidelySpacedWindowsInPaddingAgree) {
+  using T = TypeParam;
+  Case c = case_of<T>({2, 2, 5, 5}, {3, 2, 3, 3}, {2, 3, 10, 10}, {1000, 1000, 1000, 1000});
+  c.spec.window.strides = {211, 211};
+  check_fast<T>(c);
+}
+
+/// The division of the work among threads changes no bits.
+TYPED_TEST(WideConv, ThreadsMakeTheWhole) {
+  using T = TypeParam;
+  const Case cases[] = {case_of<T>({5, 20, 40, 40}, {20, 20, 3, 3}, {5, 20, 40, 40}, {1, 1, 1, 1}),
+                        case_of<T>({5, 40, 30, 30}, {40, 40, 3, 3}, {5, 40, 30, 30}, {1, 1, 1, 1}),
+                        case_of<T>({1, 40, 60, 30}, {40, 40, 3, 3}, {1, 40, 60, 30}, {1, 1, 1, 1}),
+                        case_of<T>({1, 40, 200, 50}, {3, 40, 3, 3}, {1, 3, 200, 50}, {1, 1, 1, 1}),
+                        case_of<T>({1, 8, 9000}, {2, 8, 9}, {1, 2, 9000}, {4, 4}),
+                        case_of<T>({4, 8, 9000}, {2, 8, 9}, {4, 2, 9000}, {4, 4}),
+                        case_of<T>({1, 900, 3, 3}, {70, 900, 3, 3}, {1, 70, 3, 3}, {1, 1, 1, 1})};
+  for (const Case& c : cases) {
+    const auto kernel = fast_conv(c.spec, dtype<T>, c.y.size());
+    const Tensor alone(dtype<T>, c.y), together(dtype<T>, c.y);
+    {
+      const ThreadScope one(1);
+      run(*kernel, c.inputs, {alone});
+    }
+    for (const int threads : {2, 3, 7}) {
+      const ThreadScope several(threads);
+      fill_with_other_bytes(together);
+      run(*kernel, c.inputs, {together});
+      EXPECT_EQ(bytes(alone), bytes(together)) << threads << " threads";
+    }
+  }
 }
 
 TEST(Conv, WithoutChannelsItIsTheBias) {
-  ConvSpec spec;
-  const Tensor x(DType::f32, {1, 0, 9}), w(DType::f32, {2, 0, 3}), y(DType::f32, {1, 2, 7});
-  for (const auto& kernel : {conv(spec, DType::f32, 3), fast_conv(spec, DType::f32, 3)}) {
-    run(*kernel, {x, w, Tensor::from<float>({2}, {3, 4})}, {y});
-    EXPECT_EQ(y.data_as<float>()[6], 3);
-    EXPECT_EQ(y.data_as<float>()[7], 4);
-    run(*kernel, {x, w, Tensor()}, {y});
-    EXPECT_EQ(y.data_as<float>()[7], 0);
+  for (const std::int64_t n : {7, 100}) {
+    const Tensor x(DType::f32, {1, 0, n + 2}), w(DType::f32, {2, 0, 3}), y(DType::f32, {1, 2, n});
+    for (const auto& kernel : {conv({}, DType::f32, 3), fast_conv({}, DType::f32, 3)}) {
+      run(*kernel, {x, w, Tensor::from<float>({2}, {3, 4})}, {y});
+      EXPECT_EQ(y.data_as<float>()[n - 1], 3);
+      EXPECT_EQ(y.data_as<float>()[n], 4);
+      run(*kernel, {x, w, Tensor()}, {y});
+      EXPECT_EQ(y.data_as<float>()[n], 0);
+    }
   }
 }
 

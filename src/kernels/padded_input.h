@@ -1,0 +1,158 @@
+#pragma once
+#include "kernels/convolution.h"
+#include "kernels/parallel_for.h"
+#include "kernels/product_tile.h"
+
+#include <algorithm>
+
+namespace rondel::kernels::convolution {
+
+/// to[i] = row[at + i * step]; zero for indices outside [0, extent), or if `row` is null.
+template <class T>
+void gather_row(T* to, std::int64_t count, const T* row, std::int64_t at, std::int64_t step,
+                std::int64_t extent) {
+  if (row == nullptr) return std::fill(to, to + count, T{0});
+  const Inside in = inside(at, step, extent, count);
+  std::fill(to, to + in.from, T{0});
+  if (step == 1) std::copy(row + (at + in.from), row + (at + in.to), to + in.from);
+  else
+    for (std::int64_t i = in.from; i < in.to; ++i) to[i] = row[at + i * step];
+  std::fill(to + in.to, to + count, T{0});
+}
+
+/// The output positions that are the columns of a panel.
+struct Columns {
+  std::int64_t first, count;
+};
+
+/// An image with its padding, in which neighbouring output positions of a row read neighbouring
+/// elements: the elements of a row are in phases, one for each remainder by the stride. It is x
+/// itself if there is no padding and the strides are 1.
+template <class T> class PaddedInput {
+  using Call = Convolution<T>;
+
+ public:
+  /// Whether the copy is not much larger than x.
+  static bool fits(const Sizes& c) {
+    constexpr std::int64_t small = std::int64_t{1} << 16;
+    return c.padded_plane <= small || c.padded_plane / 8 <= c.in_size;
+  }
+
+  /// `copies`: the images that are worked on at a time.
+  void lay_out(Workspace& w, const Sizes& c, int copies) {
+    is_copy_ = c.padded || !c.stride_one;
+    group_size_ = c.channels * c.padded_plane;
+    copy_size_ = is_copy_ ? c.groups * group_size_ + most_panel_columns : 0;
+    offsets_ = w.take<std::int64_t>(c.channels * c.window_size);
+    copies_ = w.take<T>(copies * copy_size_);
+  }
+
+  /// The groups of one image; if it needs padding, they are written to a copy with this number.
+  /// `find_offsets` must have been called, and `fits` must hold.
+  const T* read(StopCheck& stop, const Call& c, std::int64_t image, int copy, int threads) const {
+    if (!is_copy_) return c.group_of_x(image, 0);
+    T* to = copies_ + copy * copy_size_;
+    const std::int64_t rows = c.padded_plane / c.padded_row;
+    parallel_for(
+        stop, threads, c.groups * c.channels, [&](StopCheck& own, std::int64_t plane, int) {
+          const T* x = c.group_of_x(image, 0) + plane * c.in_size;
+          for (std::int64_t row = 0; row < rows; ++row) {
+            copy_row(c, source(c, x, row), to + plane * c.padded_plane + row * c.padded_row);
+            own.add_work(c.padded_row / 8 + 8);
+          }
+        });
+    return to;
+  }
+
+  /// Elements of a group of an image.
+  std::int64_t group_size() const { return group_size_; }
+  void find_offsets(const Call& c) const {
+    const WindowAxis& last = c.axes.back().window;
+    const std::int64_t length = c.padded_row / std::min(last.stride, last.reach());
+    for (std::int64_t k = 0; k < c.channels * c.window_size; ++k) {
+      const std::int64_t at = k % last.kernel * last.dilation;
+      std::int64_t offset = at % last.stride * length + at / last.stride;
+      std::int64_t row = k / last.kernel, step = c.padded_row;
+      for (std::size_t a = c.axes.size() - 1; a-- > 0;) {
+        const Axis& axis = c.axes[a];
+        offset += row % axis.window.kernel * axis.window.dilation * step;
+        step *= extent(axis);
+        row /= axis.window.kernel;
+      }
+      offsets_[k] = offset + row * c.padded_plane;
+    }
+  }
+  /// By element of the window: its offset from the element that element 0 reads.
+  const std::int64_t* offsets() const { return offsets_; }
+
+  /// The index in a group that element 0 of the window reads at the beginning of a row of output
+  /// positions.
+  static std::int64_t first_read(const Call& c, std::int64_t row) {
+    std::int64_t index = 0, step = c.padded_row;
+    for (std::size_t a = c.axes.size() - 1; a-- > 0;) {
+      const Axis& axis = c.axes[a];
+      index += row % axis.out * axis.window.stride * step;
+      step *= extent(axis);
+      row /= axis.out;
+    }
+    return index;
+  }
+
+  /// Row i of a panel: the elements of a group that element k + i of the window reads at some
+  /// output positions, then zeros.
+  void pack(const Call& c, const T* group, std::int64_t k, std::int64_t count, Columns columns,
+            T* to) const {
+    RowPart parts[most_panel_columns];
+    std::size_t n = 0;
+    std::int64_t row = columns.first / c.out_row, at = columns.first % c.out_row;
+    for (std::int64_t j = 0; j < columns.count; at = 0, ++row) {
+      const std::int64_t some = std::min(c.out_row - at, columns.count - j);
+      parts[n++] = {first_read(c, row) + at, j, some};
+      j += some;
+    }
+    // Offsets in x itself ascend.
+    const RowPart& last = parts[n - 1];
+    const std::int64_t end = last.from + offsets_[k + count - 1] + last.count + most_panel_columns;
+    const bool has_room = is_copy_ || end <= group_size_;
+    pack_panel(group, offsets_ + k, count, {parts, n}, has_room, to);
+    if (columns.count == panel_columns<T>()) return;
+    for (std::int64_t i = 0; i < count; ++i)
+      std::fill(to + i * panel_columns<T>() + columns.count, to + (i + 1) * panel_columns<T>(),
+                T{0});
+  }
+
+ private:
+  /// The extents of the axes but the last, as padded.
+  static std::int64_t extent(const Axis& a) {
+    return (a.out - 1) * a.window.stride + a.window.reach();
+  }
+
+  /// The row of a plane of x that is a row of the padded plane; null if it is padding.
+  static const T* source(const Call& c, const T* x, std::int64_t row) {
+    std::int64_t offset = 0, step = c.axes.back().in;
+    for (std::size_t a = c.axes.size() - 1; a-- > 0;) {
+      const Axis& axis = c.axes[a];
+      const std::int64_t at = row % extent(axis) - axis.window.begin;
+      if (at < 0 || at >= axis.in) return nullptr;
+      offset += at * step;
+      step *= axis.in;
+      row /= extent(axis);
+    }
+    return x + offset;
+  }
+
+  static void copy_row(const Call& c, const T* from, T* to) {
+    const auto& [window, in, out] = c.axes.back();
+    const std::int64_t phases = std::min(window.stride, window.reach());
+    const std::int64_t length = c.padded_row / phases;
+    for (std::int64_t phase = 0; phase < phases; ++phase)
+      gather_row(to + phase * length, length, from, phase - window.begin, window.stride, in);
+  }
+
+  bool is_copy_ = false;
+  std::int64_t group_size_ = 0, copy_size_ = 0;
+  std::int64_t* offsets_ = nullptr;
+  T* copies_ = nullptr;
+};
+
+}  // namespace rondel::kernels::convolution

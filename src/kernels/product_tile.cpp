@@ -91,18 +91,28 @@ template <class T, int bytes>
     }
 }
 
-/// The sums of the lanes of 64 bytes of vectors: halves are added until one lane is left.
+/// A vector plus its lanes moved down by `half`, round the end; then by half of that, and so on.
+template <class T, int bytes, std::int64_t half>
+[[gnu::always_inline]] inline typename Lanes<T, bytes>::Vector fold(
+    typename Lanes<T, bytes>::Vector v) {
+  if constexpr (half > 0) {
+    typename Lanes<T, bytes>::Mask moved{};
+#pragma GCC unroll 16
+    for (std::int64_t l = 0; l < Lanes<T, bytes>::count; ++l)
+      moved[l] = static_cast<typename Lanes<T, bytes>::Integer>((l + half) %
+                                                                Lanes<T, bytes>::count);
+    return fold<T, bytes, half / 2>(v + __builtin_shuffle(v, moved));
+  }
+  return v;
+}
+
+/// The sum of the lanes of 64 bytes of vectors: halves are added until one lane is left.
 template <class T, int bytes>
 [[gnu::always_inline]] inline T sum_of_lanes(const typename Lanes<T, bytes>::Vector* vectors) {
-  constexpr std::int64_t lanes = Lanes<T, bytes>::count, all = Lanes<T, 64>::count;
-  T sums[all];
-#pragma GCC unroll 4
-  for (std::int64_t v = 0; v < 64 / bytes; ++v) store<T, bytes>(sums + v * lanes, vectors[v]);
-#pragma GCC unroll 4
-  for (std::int64_t half = all / 2; half > 0; half /= 2)
-#pragma GCC unroll 8
-    for (std::int64_t l = 0; l < half; ++l) sums[l] += sums[l + half];
-  return sums[0];
+  typename Lanes<T, bytes>::Vector all = vectors[0];
+  if constexpr (bytes == 32) all += vectors[1];
+  if constexpr (bytes == 16) all = (all + vectors[2]) + (vectors[1] + vectors[3]);
+  return fold<T, bytes, Lanes<T, bytes>::count / 2>(all)[0];
 }
 
 /// `rows` by `columns` dot products, each in 64 bytes of lanes.

@@ -2,6 +2,7 @@
 
 #include "base/axis.h"
 #include "base/error.h"
+#include "ir/clone.h"
 #include "ir/infer.h"
 
 #include <algorithm>
@@ -74,11 +75,11 @@ Builder Builder::inside(RegionId r) const {
   return inner;
 }
 
-/// Infers the types of a node with regions. The types in the regions were inferred while the
-/// regions were filled. They are inferred again if the type of a state was widened, and once more
+/// Infers the types of a node. The types in its regions were inferred while the regions were
+/// filled. They are inferred again if the type of a state was widened, and once more
 /// by the outermost node under construction, for which more is known about extents.
 void Builder::infer(NodeId n) {
-  if (nested_) {
+  if (nested_ && !graph_.node(n).regions.empty()) {
     TypeEnvironment edges = boundary_environment(graph_, graph_.node(n));
     if (infer_from_regions(graph_, n, edges)) {
       for (const ValueId v : graph_.node(n).outputs) graph_.value(v).type = edges.types[index(v)];
@@ -97,15 +98,19 @@ std::vector<ValueId> Builder::add(std::string_view name, std::vector<ValueId> in
   const NodeId n = graph_.insert_node(region_, before_, def, std::move(attributes),
                                       std::move(inputs), unset);
   graph_.node(n).source = source_;
-  TypeEnvironment k = environment_around(graph_, n);
-  infer_node(graph_, n, k);
-  write_back(graph_, n, k);
+  infer(n);
   return graph_.node(n).outputs;
 }
 
 ValueId Builder::operator()(std::string_view name, std::vector<ValueId> inputs,
                             Attributes attributes) {
   return add(name, std::move(inputs), std::move(attributes), 1)[0];
+}
+
+NodeId Builder::copy(Cloner& cloner, NodeId original) {
+  const NodeId n = cloner.node(original, region_, before_);
+  infer(n);
+  return n;
 }
 
 ValueId Builder::constant(Tensor t) { return (*this)("constant", {}, {{"value", std::move(t)}}); }

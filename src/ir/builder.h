@@ -3,6 +3,8 @@
 
 namespace rondel::ir {
 
+class Cloner;
+
 /// Appends nodes to one region, inferring and checking types as it goes.
 class Builder {
  public:
@@ -23,6 +25,9 @@ class Builder {
                            std::size_t outputs = 1);
   /// Adds a node; returns its only (or first) output.
   ValueId operator()(std::string_view op, std::vector<ValueId> inputs, Attributes = {});
+
+  /// Copies a node with its regions.
+  NodeId copy(Cloner&, NodeId);
 
   ValueId constant(Tensor);
   template <class T> ValueId scalar(T v) { return constant(Tensor::scalar<T>(v)); }

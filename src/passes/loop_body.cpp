@@ -37,6 +37,16 @@ ir::TypeEnvironment types_in(const ir::Graph& g, ir::NodeId loop) {
   return k;
 }
 
+bool certainly_makes_a_trip(const ir::Node& loop, const ir::TypeEnvironment& k) {
+  const ir::LoopParts& parts = loop.loop();
+  if (parts.has_go) {
+    const Tensor* go = k.value(loop.inputs[parts.go_at()]);
+    if (go == nullptr || go->size() != 1 || *go->data_as<std::uint8_t>() == 0) return false;
+  }
+  return ir::most_trips_of(loop, k).at_least(1) ||
+         (parts.has_go && !parts.has_trips && parts.scans == 0);
+}
+
 bool keeps_shape(const ir::TypeEnvironment& k, ir::ValueId v) {
   const ir::Type& t = k.types[ir::index(v)];
   return t.is_tensor() && t.has_rank() &&

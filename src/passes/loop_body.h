@@ -16,6 +16,8 @@ bool is_in_loop(const ir::Graph&, ir::RegionId);
 /// The types and values of a loop's body as the ops' type rules infer them. Types that the model
 /// declares are ignored: an extent's name in a body may stand for another number in each trip.
 ir::TypeEnvironment types_in(const ir::Graph&, ir::NodeId loop);
+/// Whether the loop certainly makes a trip, by what is known around it.
+bool certainly_makes_a_trip(const ir::Node& loop, const ir::TypeEnvironment&);
 /// Whether a value of the body certainly has the same shape in each trip.
 bool keeps_shape(const ir::TypeEnvironment&, ir::ValueId);
 /// Whether no rule that was inferred can fail, whatever the extents are that are no numbers.

@@ -50,16 +50,6 @@ class Dependents {
   std::vector<ValueId> open_;
 };
 
-bool certainly_makes_a_trip(const Node& loop, const ir::TypeEnvironment& k) {
-  const LoopParts& parts = loop.loop();
-  if (parts.has_go) {
-    const Tensor* go = k.value(loop.inputs[parts.go_at()]);
-    if (go == nullptr || go->size() != 1 || *go->data_as<std::uint8_t>() == 0) return false;
-  }
-  return ir::most_trips_of(loop, k).at_least(1) ||
-         (parts.has_go && !parts.has_trips && parts.scans == 0);
-}
-
 struct Stack {
   NodeId loop;
   std::size_t number;

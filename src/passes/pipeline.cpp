@@ -21,6 +21,7 @@
 #include "passes/outer_products.h"
 #include "passes/pack_lists.h"
 #include "passes/pair_optionals.h"
+#include "passes/peel_loops.h"
 #include "passes/predictive_commoning.h"
 #include "passes/remove_dead.h"
 #include "passes/remove_dead_states.h"
@@ -85,6 +86,9 @@ const Pass grow_lists_pass{"grow_lists",
 const Pass unswitch_loops_pass{
     "unswitch_loops", "what a loop decides in each trip alike is decided before it",
     [](ir::Graph& g, const PassOptions& o) { return unswitch_loops(g, o.remarks); }};
+const Pass peel_loops_pass{
+    "peel_loops", "trips in which states change their ranks are computed before the others",
+    [](ir::Graph& g, const PassOptions& o) { return peel_loops(g, o.remarks); }};
 const Pass remove_dead_states_pass{
     "remove_dead_states", "states that only make their own next values are left out",
     [](ir::Graph& g, const PassOptions& o) { return remove_dead_states(g, o.remarks); }};
@@ -130,6 +134,7 @@ const Pass optimizations[] = {remove_gradient_stops_pass,
                               lists_to_tensors_pass,
                               grow_lists_pass,
                               unswitch_loops_pass,
+                              peel_loops_pass,
                               remove_dead_states_pass,
                               predictive_commoning_pass,
                               fuse_multiply_add_pass,
@@ -147,10 +152,11 @@ const Pass for_storage[] = {pair_optionals_pass,  pack_lists_pass,         narro
                             narrow_branches_pass, remove_dead_states_pass, hoist_invariants_pass,
                             remove_dead_pass};
 const Pass for_shapes[] = {
-    fold_constants_pass, forward_identities_pass, simplify_states_pass,    count_trips_pass,
-    simplify_scans_pass, narrow_elements_pass,    narrow_branches_pass,    lists_to_tensors_pass,
-    grow_lists_pass,     unswitch_loops_pass,     remove_dead_states_pass, pair_optionals_pass,
-    pack_lists_pass,     hoist_invariants_pass,   move_into_branches_pass, remove_dead_pass};
+    fold_constants_pass, forward_identities_pass, simplify_states_pass,  count_trips_pass,
+    simplify_scans_pass, narrow_elements_pass,    narrow_branches_pass,  lists_to_tensors_pass,
+    grow_lists_pass,     unswitch_loops_pass,     peel_loops_pass,       remove_dead_states_pass,
+    pair_optionals_pass, pack_lists_pass,         hoist_invariants_pass, move_into_branches_pass,
+    remove_dead_pass};
 
 /// `listens`: whether to collect the pass's remarks.
 PassRun timed(const Pipeline& p, const Pass& pass, int round, ir::Graph& g, PassOptions options,

@@ -8,6 +8,10 @@ using ir::Integer;
 using ir::Range;
 using ir::Symbol;
 
+/// A number from which on a bound says nothing: no memory suffices for it, and a slice has it from
+/// an end such as 2^31 - 1 that means the end of the axis.
+constexpr std::int64_t no_bound = std::int64_t{1} << 28;
+
 std::set<Symbol> ExtentBounds::all() const {
   std::set<Symbol> symbols;
   for (const auto& [symbol, bound] : bounds_) symbols.insert(symbol);
@@ -16,6 +20,10 @@ std::set<Symbol> ExtentBounds::all() const {
 
 bool ExtentBounds::is_known(const Integer& i) const {
   return can_express(i, [&](Symbol name) { return names_.contains(name); });
+}
+
+bool ExtentBounds::is_bound(const Integer& most) const {
+  return is_known(most) && !(most.known() && *most.number >= no_bound);
 }
 
 std::optional<Range> ExtentBounds::range_of(Symbol name) const {
@@ -27,7 +35,7 @@ Integer ExtentBounds::most_growth(const ir::Extent& next, Symbol now) const {
   const Integer most = ir::greatest(Integer(next) - Integer(now), [&](Symbol name) {
     return name == now ? Range{0, {}} : range_of(name);
   });
-  return is_known(most) ? most : Integer();
+  return is_bound(most) ? most : Integer();
 }
 
 bool ExtentBounds::is_kept(const ir::Extent& next, Symbol now) const {
@@ -43,7 +51,7 @@ ir::Extent ExtentBounds::most(const ir::Extent& e) const {
   for (const State& s : states_)
     if (e.symbol.has_name(s.now) && (Integer(s.next) - e).at_least(0)) return s.bound;
   const Integer most = ir::greatest(e, [&](Symbol name) { return range_of(name); });
-  return is_known(most) ? ir::Extent(most) : ir::Extent();
+  return is_bound(most) ? ir::Extent(most) : ir::Extent();
 }
 
 }  // namespace rondel::lowering

@@ -37,6 +37,8 @@ class ExtentBounds {
 
  private:
   bool is_known(const ir::Integer&) const;
+  /// Whether memory can be laid out for it.
+  bool is_bound(const ir::Integer&) const;
   std::optional<ir::Range> range_of(ir::Symbol) const;
 
   std::set<ir::Symbol> names_;

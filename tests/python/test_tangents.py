@@ -77,6 +77,19 @@ def test_all_float_outputs_and_initializers():
     np.testing.assert_array_equal(dz, 62)
 
 
+def test_the_mean_of_nothing_has_the_tangent_0():
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (double[N,M] x, int64[1] axis) => (double[K] y) { y = ReduceMean <keepdims = 0> (x, axis) }""")
+    session = rondel.InferenceSession(rondel.jvp(model, wrt=["x"]))
+    for shape, want in [((2, 0), [0, 0]), ((0, 3), []), ((2, 4), [1, 1])]:
+        feeds = {"x": np.zeros(shape), "axis": np.array([1]), "tangent_x": np.ones(shape)}
+        for value in session.run(["y"], feeds):
+            np.testing.assert_array_equal(value, np.zeros(shape[0]))
+        for tangent in session.run(["tangent_y"], feeds):
+            np.testing.assert_array_equal(tangent, want)
+
+
 def test_a_tangent_keeps_the_opset_and_stops_where_it_is_told():
     model = parser.parse_model("""
         <ir_version: 8, opset_import: ["" : 13]>

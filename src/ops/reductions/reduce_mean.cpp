@@ -5,10 +5,12 @@ namespace rondel::ops {
 namespace {
 
 /// The number of elements per result is computed as a quotient of floats, because 0 / 0 is
-/// possible.
+/// possible. It is at least 1, because the mean of nothing is 0 and so is its tangent.
 ir::ValueId mean_adjoint(ir::Builder& b, const ir::Node&, const Reduced& r) {
   const auto size = [&](ir::ValueId v) { return as(b, b("size", {v}), DType::f64); };
-  const ir::ValueId count = as(b, b("div", {size(r.x), size(r.dy)}), dtype_of(b, r.x));
+  const ir::ValueId elements = b("div", {size(r.x), size(r.dy)});
+  const ir::ValueId count =
+      as(b, b("max", {elements, b.scalar(DType::f64, 1)}), dtype_of(b, r.x));
   return b("expand", {b("div", {r.dy, count}), b("shape", {r.x})});
 }
 

@@ -58,7 +58,7 @@ class Peeling {
     if (!scans_reach(k, std::max<std::int64_t>(all, 1)))
       return leave("a trip reads what it scans past its end");
     const std::optional<TripTypes> first = types_of_trip(k, initial_types(), 0);
-    if (!first) return leave("what its first trip computes has no types that are known before it");
+    if (!first) return false;
     const std::optional<TripTypes> later = types_of_trip(k, first->next, std::nullopt);
     if (later && std::ranges::equal(later->next, first->next, same_rank))
       return peel(k, {*first, *later});
@@ -256,7 +256,7 @@ class Peeling {
     ir::Cloner copy(g_, g_);
     const Values params = body().params;
     if (g_.is_read(params[0])) copy.map(params[0], b.scalar(t));
-    if (g_.is_read(params[1])) copy.map(params[1], b.constant(Tensor::scalar(true)));
+    if (parts_.has_go) copy.map(params[1], b.constant(Tensor::scalar(true)));
     for (std::size_t s = 0; s < parts_.states; ++s) copy.map(params[2 + s], states[s]);
     for (std::size_t s = 0; s < parts_.scans; ++s)
       copy.map(params[2 + parts_.states + s], element(b, s, b.scalar(t)));

@@ -145,6 +145,14 @@ CASES = {
         {"node 'y' (Loop)": [
             "unswitch_loops node 'pick' (If) stays: its condition is made in the loop",
             "move_into_branches what follows node 'pick' (If) stays there: a loop without trips would stack another shape"]}),
+    "a rank that the first trip gives": (
+        """main (float[3] x, int64 n) => (float[] y) <float zero = {0}> {
+          y = Loop (n, , zero) <body = f (int64 i, bool go, float s) => (bool on, float t) { on = Identity (go)  t = Add (s, x) }> }""",
+        {"node 'y' (Loop)": ["peel_loops the first trip, in which states get their ranks, is computed before the others, if there is one"]}),
+    "a rank that each trip changes": (
+        """main (float[3] x, int64 n) => (float[] y) <int64[1] first = {0}> {
+          y = Loop (n, , x) <body = f (int64 i, bool go, float[] s) => (bool on, float[] t) { on = Identity (go)  t = Unsqueeze (s, first) }> }""",
+        {"node 'y' (Loop)": ["peel_loops no trip is taken out of it: its ranks do not hold from the second trip on, and 8 trips at most are not certain"]}),
     "no loop": ("main (float[3] x) => (float[3] y) { y = Tanh (x) }", {}),
 }  # fmt: skip
 

@@ -9,8 +9,7 @@ namespace {
 ir::ValueId mean_adjoint(ir::Builder& b, const ir::Node&, const Reduced& r) {
   const auto size = [&](ir::ValueId v) { return as(b, b("size", {v}), DType::f64); };
   const ir::ValueId elements = b("div", {size(r.x), size(r.dy)});
-  const ir::ValueId count =
-      as(b, b("max", {elements, b.scalar(DType::f64, 1)}), dtype_of(b, r.x));
+  const ir::ValueId count = as(b, b("max", {elements, b.scalar(DType::f64, 1)}), dtype_of(b, r.x));
   return b("expand", {b("div", {r.dy, count}), b("shape", {r.x})});
 }
 

@@ -47,6 +47,16 @@ bool certainly_makes_a_trip(const ir::Node& loop, const ir::TypeEnvironment& k) 
          (parts.has_go && !parts.has_trips && parts.scans == 0);
 }
 
+bool never_ends(const ir::Graph& g, const ir::Node& loop, const ir::TypeEnvironment& k) {
+  const auto is_true = [&k](ir::ValueId v) {
+    const Tensor* t = k.value(k.original(v));
+    return t != nullptr && t->size() == 1 && *t->packed().data_as<std::uint8_t>() != 0;
+  };
+  const ir::Region& body = g.region(loop.loop().body);
+  const ir::ValueId next = k.original(body.results[0]);
+  return is_true(loop.inputs[loop.loop().go_at()]) && (next == body.params[1] || is_true(next));
+}
+
 bool keeps_shape(const ir::TypeEnvironment& k, ir::ValueId v) {
   const ir::Type& t = k.types[ir::index(v)];
   return t.is_tensor() && t.has_rank() &&

@@ -18,6 +18,8 @@ bool is_in_loop(const ir::Graph&, ir::RegionId);
 ir::TypeEnvironment types_in(const ir::Graph&, ir::NodeId loop);
 /// Whether the loop certainly makes a trip, by what is known around it.
 bool certainly_makes_a_trip(const ir::Node& loop, const ir::TypeEnvironment&);
+/// Whether the loop's condition never ends it; requires a condition. `types_in` tells enough.
+bool never_ends(const ir::Graph&, const ir::Node& loop, const ir::TypeEnvironment&);
 /// Whether a value of the body certainly has the same shape in each trip.
 bool keeps_shape(const ir::TypeEnvironment&, ir::ValueId);
 /// Whether no rule that was inferred can fail, whatever the extents are that are no numbers.

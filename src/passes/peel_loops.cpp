@@ -123,22 +123,11 @@ class Peeling {
   /// The number of trips, if it is certain, small, and small enough for the number of nodes; else
   /// 0.
   std::int64_t trips_if_certain(const ir::TypeEnvironment& k) const {
-    if (parts_.has_go && !goes_on(k)) return 0;
+    if (parts_.has_go && !never_ends(g_, loop(), k)) return 0;
     const ir::Integer trips = ir::most_trips_of(loop(), k);
     if (!trips.known() || *trips.number > most_unrolled) return 0;
     return static_cast<std::size_t>(*trips.number) * nodes() <= most_nodes ? *trips.number : 0;
   }
-  /// Whether the loop's condition never ends it; requires a condition.
-  bool goes_on(const ir::TypeEnvironment& k) const {
-    const ValueId next = k.original(body().results[0]);
-    return is_true(k, loop().inputs[parts_.go_at()]) &&
-           (next == body().params[1] || is_true(k, next));
-  }
-  static bool is_true(const ir::TypeEnvironment& k, ValueId v) {
-    const Tensor* t = k.value(k.original(v));
-    return t != nullptr && t->size() == 1 && *t->packed().data_as<std::uint8_t>() != 0;
-  }
-
   /// Whether no scan is known to be shorter than this number of trips.
   bool scans_reach(const ir::TypeEnvironment& k, std::int64_t trips) const {
     for (std::size_t s = 0; s < parts_.scans; ++s) {

@@ -5,6 +5,7 @@
 #include "ir/loop_editor.h"
 #include "ir/name_of.h"
 #include "ops/layout/gather.h"
+#include "passes/loop_body.h"
 
 namespace rondel::passes {
 namespace {
@@ -63,17 +64,6 @@ class ScanSimplifier {
     return t.extent(axis_from_front(axis, t.rank()));
   }
 
-  bool is_true(ValueId v) const {
-    const Tensor* t = k_.value(k_.original(v));
-    return t != nullptr && t->size() == 1 && *t->packed().data_as<std::uint8_t>() != 0;
-  }
-  /// Whether the loop's condition never ends the loop; requires a condition.
-  bool goes_on() {
-    const ValueId result = k_.original(body().results[0]);
-    return is_true(loop().inputs[parts().go_at()]) &&
-           (result == body().params[1] || is_true(result));
-  }
-
   /// The nodes of the body that gather a slice of an outer value with the trip index, if the value
   /// has as many slices as there are trips.
   std::vector<NodeId> picks(const Extent& trips) {
@@ -114,7 +104,7 @@ class ScanSimplifier {
 
   /// Removes the trip count and the condition if the scans end the loop at the same trip.
   bool drop_limits() {
-    if (!parts().has_trips || (parts().has_go && !goes_on())) return false;
+    if (!parts().has_trips || (parts().has_go && !never_ends(g_, loop(), k_))) return false;
     const Extent trips(k_.integer(loop().inputs[parts().trips_at()]));
     if (trips.known() && trips.value == 0) return false;  // other runtimes fail on empty scans
     for (std::size_t s = 0; s < parts().scans; ++s)

@@ -36,6 +36,10 @@ constexpr std::int64_t few_positions = 16;
 constexpr std::int64_t few_maps = 32;
 /// With fewer output channels than this, each is computed by itself.
 constexpr std::int64_t least_rows = 4;
+/// About the most multiplications between two looks at whether the run is to stop.
+constexpr std::int64_t most_between_checks = std::int64_t{1} << 20;
+/// The most elements of all copies of padded images together.
+constexpr std::int64_t most_copied = std::int64_t{1} << 24;
 /// With fewer multiplications than this, one thread is faster than several.
 constexpr std::int64_t least_parallel = std::int64_t{1} << 20;
 
@@ -117,7 +121,10 @@ template <class T> class Im2col {
     int first_thread, threads;
   };
   /// Whether each thread works on images of its own.
-  bool by_image(const Sizes& c) const { return threads_ > 1 && c.images >= threads_; }
+  bool by_image(const Sizes& c) const {
+    return threads_ > 1 && c.images >= threads_ &&
+           c.padded_plane <= most_copied / (threads_ * c.groups * c.channels);
+  }
 
   enum class Variant { dots, in_place, packed, gathered };
 
@@ -248,15 +255,31 @@ template <class T> class Im2col {
   };
 
   void rows_in_place(StopCheck& stop, const Call& c, const Group& g, Rows rows) const {
-    if (c.maps < least_rows) map_by_map(c, g, rows);
-    else
-      for (std::int64_t r = 0; r < rows.count; ++r)
-        one_row(c, {g.x + r * rows.step, g.w, g.bias, g.y + r * c.out_row}, rows.columns);
-    stop.add_work(rows.count * c.maps * elements_ * (rows.columns / 16 + 1));
+    const std::int64_t work = elements_ * (c.maps < least_rows ? 1 : c.maps);
+    const std::int64_t width = 4 * panel_columns<T>();
+    const std::int64_t rows_at_once = std::clamp(most_between_checks / (work * width),
+                                                 std::int64_t{1}, rows.count);
+    const std::int64_t columns = std::max(
+        most_between_checks / (work * rows_at_once) / width * width, width);
+    for (std::int64_t r = 0; r < rows.count; r += rows_at_once)
+      for (std::int64_t j = 0, n = 0; j < rows.columns; j += n) {
+        // The last columns are at least as many as the others: they fill panels.
+        n = rows.columns - j < 2 * columns ? rows.columns - j : columns;
+        block_in_place(stop, c, {g.x + r * rows.step + j, g.w, g.bias, g.y + r * c.out_row + j},
+                       {std::min(rows_at_once, rows.count - r), n, rows.step});
+      }
   }
 
-  void map_by_map(const Call& c, const Group& g, Rows rows) const {
-    for (std::int64_t m = 0; m < c.maps; ++m)
+  void block_in_place(StopCheck& stop, const Call& c, const Group& g, Rows rows) const {
+    if (c.maps < least_rows) return map_by_map(stop, c, g, rows);
+    for (std::int64_t r = 0; r < rows.count; ++r) {
+      one_row(c, {g.x + r * rows.step, g.w, g.bias, g.y + r * c.out_row}, rows.columns);
+      stop.add_work(c.maps * elements_ * (rows.columns / 16 + 1));
+    }
+  }
+
+  void map_by_map(StopCheck& stop, const Call& c, const Group& g, Rows rows) const {
+    for (std::int64_t m = 0; m < c.maps; ++m) {
       sum_rows<T>({.weights = g.w + m * elements_,
                    .offsets = input_.offsets(),
                    .count = elements_,
@@ -267,6 +290,8 @@ template <class T> class Im2col {
                    .y = g.y + m * c.out_size,
                    .x_step = rows.step,
                    .y_step = c.out_row});
+      stop.add_work(rows.count * elements_ * (rows.columns / 16 + 1));
+    }
   }
 
   /// One row of all output channels, in panels that are parts of the padded x. The last panel may

@@ -32,10 +32,11 @@ template <class T> class PaddedInput {
   using Call = Convolution<T>;
 
  public:
-  /// Whether the copy is not much larger than x.
+  /// Whether the copy of an image is small, or not much larger than the image.
   static bool fits(const Sizes& c) {
-    constexpr std::int64_t small = std::int64_t{1} << 16;
-    return c.padded_plane <= small || c.padded_plane / 8 <= c.in_size;
+    constexpr std::int64_t small = std::int64_t{1} << 20;
+    return c.padded_plane <= small / std::max<std::int64_t>(c.groups * c.channels, 1) ||
+           c.padded_plane / 8 <= c.in_size;
   }
 
   /// `copies`: the images that are worked on at a time.

@@ -13,7 +13,7 @@ template <class T> std::int64_t panel_columns() {
   return 2 * register_bytes() / std::int64_t{sizeof(T)};
 }
 constexpr std::int64_t most_panel_columns = 32;
-/// The number of rows of a panel of which half the first-level cache holds `panel_columns`.
+/// Rows of a panel of `panel_columns` columns that fills 16 KiB, half of a first-level cache.
 inline std::int64_t panel_depth() { return 8192 / register_bytes(); }
 /// The most rows that one call multiplies by a panel.
 constexpr std::int64_t most_tile_rows = 48;

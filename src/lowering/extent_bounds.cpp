@@ -8,8 +8,8 @@ using ir::Integer;
 using ir::Range;
 using ir::Symbol;
 
-/// A number from which on a bound says nothing: no memory suffices for it, and a slice has it from
-/// an end such as 2^31 - 1 that means the end of the axis.
+/// So many elements are not reserved in advance: a slice has such a bound from an end like 2^31 - 1
+/// that only means the end of the axis.
 constexpr std::int64_t no_bound = std::int64_t{1} << 28;
 
 std::set<Symbol> ExtentBounds::all() const {
@@ -23,7 +23,8 @@ bool ExtentBounds::is_known(const Integer& i) const {
 }
 
 bool ExtentBounds::is_bound(const Integer& most) const {
-  return is_known(most) && !(most.known() && *most.number >= no_bound);
+  const Integer number = ir::greatest(most, [](Symbol) { return Range{0, 0}; });
+  return is_known(most) && !(number.known() && *number.number >= no_bound);
 }
 
 std::optional<Range> ExtentBounds::range_of(Symbol name) const {

@@ -23,8 +23,15 @@ using ir::RegionId;
 using ir::Type;
 using ir::ValueId;
 
+/// The most nodes of all copies of a body together; half as many for each `if` around the loop,
+/// because each level of branches doubles the loops.
 constexpr std::size_t most_nodes = 128;
+/// The most trips that become straight code.
 constexpr std::int64_t most_unrolled = 8;
+/// Rounds in which the types of states are widened until they hold.
+constexpr int most_widenings = 8;
+/// Copies of a body: the first trip, the others, and the loop without trips.
+constexpr std::size_t copies = 3;
 
 bool has_rank(const Type& t) { return !t.is_tensor() || t.has_rank(); }
 
@@ -37,6 +44,7 @@ bool same_rank(const Type& a, const Type& b) {
 /// What a trip gives for states of certain types.
 struct TripTypes {
   std::vector<Type> next, items;
+  bool agree = false;  ///< no shapes in it can contradict each other
 };
 
 /// Takes trips out of one loop.
@@ -56,16 +64,15 @@ class Peeling {
     if (const char* why = why_not()) return leave(why);
     const std::int64_t all = trips_if_certain(k);
     if (!scans_reach(k, std::max<std::int64_t>(all, 1)))
-      return leave("a trip reads what it scans past its end");
+      return leave("what it scans may be shorter than its trips");
     const std::optional<TripTypes> first = types_of_trip(k, initial_types(), 0);
-    if (!first) return false;
-    const std::optional<TripTypes> later = types_of_trip(k, first->next, std::nullopt);
-    if (later && std::ranges::equal(later->next, first->next, same_rank))
-      return peel(k, {*first, *later});
+    if (!first) return false;  // its ranks come from something else
+    if (const std::optional<TripTypes> later = types_of_later_trips(k, first->next))
+      return peel(k, *first, *later);
     if (all == 0)
       return leave(
-          fmt::format("its ranks do not hold from the second trip on, and {} trips at "
-                      "most are not certain",
+          fmt::format("the ranks of its states are not known to hold from the second trip "
+                      "on, and {} trips at most are not certain",
                       most_unrolled));
     std::vector<TripTypes> trips{*first};
     while (std::ssize(trips) < all) {
@@ -103,7 +110,7 @@ class Peeling {
   }
   /// What keeps trips from being copied, whatever their types are; null if nothing does.
   const char* why_not() const {
-    if (nodes() > most_nodes / 2) return "it has too many nodes to be copied";
+    if (nodes() * copies > most_copied()) return "it has too many nodes to be copied";
     if (std::ranges::count(parts_.fixed, 0) != std::ssize(parts_.fixed))
       return "a state must not change its shape";
     for (std::size_t s = 0; s < parts_.stacks; ++s)
@@ -112,6 +119,13 @@ class Peeling {
                          (g_.value(body().params[1]).uses.size() == 1 &&
                           body().results[0] == body().params[1]);
     return decides ? nullptr : "its body reads a condition that does not end it";
+  }
+  std::size_t most_copied() const {
+    std::size_t most = most_nodes;
+    const auto parent = [&](NodeId n) { return g_.region(g_.node(n).region).parent; };
+    for (NodeId n = parent(n_); n != NodeId::none; n = parent(n))
+      if (is_if(g_.node(n))) most /= 2;
+    return most;
   }
   std::size_t nodes() const {
     std::size_t count = 0;
@@ -123,10 +137,10 @@ class Peeling {
   /// The number of trips, if it is certain, small, and small enough for the number of nodes; else
   /// 0.
   std::int64_t trips_if_certain(const ir::TypeEnvironment& k) const {
-    if (parts_.has_go && !never_ends(g_, loop(), k)) return 0;
+    if (parts_.has_go && (!parts_.has_trips || !never_ends(g_, loop(), k))) return 0;
     const ir::Integer trips = ir::most_trips_of(loop(), k);
     if (!trips.known() || *trips.number > most_unrolled) return 0;
-    return static_cast<std::size_t>(*trips.number) * nodes() <= most_nodes ? *trips.number : 0;
+    return static_cast<std::size_t>(*trips.number) * nodes() <= most_copied() ? *trips.number : 0;
   }
   /// Whether no scan is known to be shorter than this number of trips.
   bool scans_reach(const ir::TypeEnvironment& k, std::int64_t trips) const {
@@ -162,17 +176,36 @@ class Peeling {
       (j <= parts_.states ? trip.next : trip.items)
           .push_back(k.types[ir::index(body().results[j])]);
     if (!std::ranges::all_of(trip.next, has_rank)) return std::nullopt;
+    trip.agree = shapes_agree(k);
     return trip;
   }
 
-  /// Whether the items of each stack that is read have one type in all of these trips.
+  /// The same for states of these types and all that follow from them: nothing if ranks change.
+  std::optional<TripTypes> types_of_later_trips(const ir::TypeEnvironment& k,
+                                                std::vector<Type> states) const {
+    for (int round = 0; round < most_widenings; ++round) {
+      std::optional<TripTypes> trip = types_of_trip(k, states, std::nullopt);
+      if (!trip || !std::ranges::equal(trip->next, states, same_rank)) return std::nullopt;
+      if (std::ranges::equal(trip->next, states, ir::fits)) return trip;
+      for (std::size_t s = 0; s < states.size(); ++s) {
+        const std::optional<Type> both = ir::join(states[s], trip->next[s]);
+        if (!both) return std::nullopt;
+        states[s] = *both;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Whether the items of each stack that is read have one type in all of these trips, which tells
+  /// their shape where no trip is left.
   bool items_agree(const std::vector<TripTypes>& trips) const {
     const auto is_told = [](const Type& t) {
       return t.has_rank() && std::ranges::all_of(t.extents(), &ir::Extent::known_or_symbolic);
     };
     for (std::size_t s = 0; s < parts_.stacks; ++s)
       if (is_stack_read(s) && !std::ranges::all_of(trips, [&](const TripTypes& t) {
-            return is_told(t.items[s]) && t.items[s] == trips[0].items[s];
+            return is_told(t.items[s]) && t.items[s] == trips[0].items[s] &&
+                   (t.items[s].is_static() || t.agree);
           }))
         return false;
     return true;
@@ -180,8 +213,8 @@ class Peeling {
 
   // ---- how
 
-  bool peel(const ir::TypeEnvironment& k, const std::vector<TripTypes>& trips) {
-    if (!items_agree(trips)) return leave("what it stacks could have another shape");
+  bool peel(const ir::TypeEnvironment& k, const TripTypes& first, const TripTypes& later) {
+    if (!items_agree({first, later})) return leave("what it stacks could have another shape");
     const bool certain = certainly_makes_a_trip(loop(), k);
     remarks_.done([&] {
       return fmt::format(

@@ -2,8 +2,8 @@
 #include "scalar/math_coefficients.h"
 #include "scalar/math_parts.h"
 
-/// exp, expm1 and sigmoid: x = n ln2 + r, a polynomial in r, and the exponent added at the end by
-/// `scale`, so that subnormal results are rounded once.
+/// exp, expm1 and sigmoid: x = n ln2 + r, and a polynomial in r. exp gets its exponent at the end,
+/// by `scale`, so that subnormal results are rounded once.
 namespace rondel::scalar {
 namespace parts {
 namespace {
@@ -102,12 +102,14 @@ Ex expm1_any(Ex x) {
   return select(abs(x) < format(x).min_normal, x, 2 * fma(e.t, half, half - 0.5));
 }
 
-// 1 / (1 + exp(-x)), or 0 where that is below the smallest normal number.
+// 1 / (1 + exp(-x)). For low x, where exp(-x) overflows, times `part`, a power of two.
 Ex sigmoid_any(Ex x) {
-  const double least = is_f32(x) ? -0x1.5d589ep+6 : -0x1.6232bdd7abcd2p+9;
-  const ExponentialSum e = exponential_sum(clamp(x, least, -least), -1);
-  const Ex power = power_of_two_in(e.shifted);
-  return select(x < least, literal(x, 0.0), 1 / fma(power, e.t, 1 + power));
+  const Format& f = format(x);
+  const Ex part = is_f32(x) ? select(x < -80, literal(x, 0x1p-32), literal(x, 1.0))
+                            : select(x < -700, literal(x, 0x1p-64), literal(x, 1.0));
+  const ExponentialSum e = exponential_sum(clamp(x, lowest(x), is_f32(x) ? 87 : 708), -1);
+  const Ex power = from_bits((bits_of(e.shifted) << f.mantissa) + bits_of(part), x.type());
+  return part * (1 / fma(power, e.t, part + power));
 }
 
 }  // namespace
@@ -117,7 +119,7 @@ Ex sigmoid_any(Ex x) {
 Ex exp(Ex x) { return parts::by_type(x, parts::exp_any, parts::exp_any); }
 // Largest error: f32 1.5 ulp, f64 1.9.
 Ex expm1(Ex x) { return parts::by_type(x, parts::expm1_any, parts::expm1_any); }
-// Largest error: f32 2.5 ulp, f64 2.5. Results that are no normal numbers become 0.
+// Largest error: f32 2.5 ulp, f64 2.5.
 Ex sigmoid(Ex x) { return parts::by_type(x, parts::sigmoid_any, parts::sigmoid_any); }
 
 }  // namespace rondel::scalar

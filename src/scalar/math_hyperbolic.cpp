@@ -2,7 +2,7 @@
 #include "scalar/math_coefficients.h"
 #include "scalar/math_parts.h"
 
-/// tanh from expm1; sinh and cosh from exp; each with a polynomial near 0.
+/// tanh from expm1; sinh and cosh from exp, with a polynomial near 0.
 /// The inverses are logarithms whose argument is kept as a pair. Except for tanh, the f32 functions
 /// compute in f64, where plain formulas are exact enough.
 namespace rondel::scalar {

@@ -45,10 +45,8 @@ Ex estrin(Ex x, std::span<const double> coefficients) {
   return sums[0];
 }
 
-Ex raise(Ex x, double lo) { return select(x < lo, lo, x); }
-
 Ex lower(Ex x, double hi) { return select(x > hi, hi, x); }
-Ex clamp(Ex x, double lo, double hi) { return lower(raise(x, lo), hi); }
+Ex clamp(Ex x, double lo, double hi) { return lower(select(x < lo, lo, x), hi); }
 
 Pair fast_sum(Ex a, Ex b) {
   const Ex sum = a + b;

@@ -53,8 +53,7 @@ Ex horner(Ex x, std::span<const double> coefficients);
 /// The same by Estrin's scheme: little more work, and a chain of operations that is as long as the
 /// logarithm of the number of coefficients. Its last sums are rounded once more.
 Ex estrin(Ex x, std::span<const double> coefficients);
-/// The larger one of x and `lo`, the smaller one of x and `hi`; NaN passes.
-Ex raise(Ex x, double lo);
+/// The smaller one of x and `hi`; NaN passes.
 Ex lower(Ex x, double hi);
 /// Clamps to [lo, hi]; NaN passes.
 Ex clamp(Ex x, double lo, double hi);

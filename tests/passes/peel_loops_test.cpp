@@ -150,6 +150,35 @@ TEST(PeelLoops, WhatStays) {
   expect_untouched(peel_loops, loop_with("trips=%many", "states=(%u) items=(%i)"));
   expect_untouched(peel_loops, loop_with("trips=%n", "states=(%u) items=(%i)"));
   expect_untouched(peel_loops, loop_with("trips=%few go=%c", "states=(%u) items=(%i)"));
+  // the rank holds for two trips, but an extent that grows may turn out to be 1
+  expect_untouched(peel_loops, R"g(graph "g" (%x: f32[2], %n: i64[]) {
+    %y, _ = loop trips=%n states=(%x) {
+      body(%i, %go, %s) {
+        %d = concat(%s, %s) axis=0
+        %t = squeeze(%d)
+        yield go=%go states=(%t) } }
+    yield %y })g");
+  // an item has one type in two trips, but no known one in later trips
+  expect_untouched(peel_loops, R"g(graph "g" (%x: f32[4], %n: i64[]) {
+    %z = constant value=f32[] {0}
+    %begin = constant value=i64[1] {-4}
+    %end = constant value=i64[1] {9223372036854775807}
+    %y, _, %all, _ = loop trips=%n states=(%z, %x) {
+      body(%i, %go, %s, %e) {
+        %t = add(%s, %x)
+        %l = slice(%e, %begin, %end)
+        %f = concat(%e, %x) axis=0
+        yield go=%go states=(%t, %f) items=(%l) } }
+    yield %y, %all })g");
+  // without a trip count, scans do not end it
+  expect_untouched(peel_loops, R"g(graph "g" (%x: f32[4], %e: f32[3]) {
+    %yes = constant value=bool[] {true}
+    %axis = constant value=i64[1] {0}
+    %y, _ = loop go=%yes states=(%x) scans=(%e) {
+      body(%i, %go, %s, %q) {
+        %t = unsqueeze(%s, %axis)
+        yield go=%go states=(%t) } }
+    yield %y })g");
   // ranks that hold
   expect_untouched(peel_loops, loop_with("trips=%n", "states=(%s) items=(%a)"));
 }

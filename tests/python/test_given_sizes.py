@@ -34,6 +34,8 @@ LOOPS = {
     "two sizes": one_loop("p = Range (zero, k, one)  a = Concat <axis = 0> (kk, kk)  q = ConstantOfShape (a)  c = Add (q, f)  e = ReduceSum <keepdims = 0> (p)  g = Cast <to = 1> (e)  h = ReduceSum <keepdims = 0> (c)  r = Add (g, h)  w = Add (v, f)"),
     "the state doubles but for one element": one_loop("""end = Constant <value_ints = [1099511627776]> ()  o = Unsqueeze (one, axis)
         p = Slice (v, o, end, axis)  w = Concat <axis = 0> (p, v)  r = ReduceSum <keepdims = 0> (v)"""),
+    "the state doubles but for as many elements as there are rows": one_loop("""end = Constant <value_ints = [2147483647]> ()  o = Shape <start = 0, end = 1> (x)
+        p = Slice (v, o, end, axis)  w = Concat <axis = 0> (p, v)  r = ReduceSum <keepdims = 0> (v)"""),
     "the state doubles": one_loop("w = Concat <axis = 0> (v, v)  r = ReduceSum <keepdims = 0> (v)"),
     "an inner loop's rows are appended": one_loop(f"e, rows = {UNTIL_K}  w = Concat <axis = 0> (v, rows)  r = ReduceSum <keepdims = 0> (v)"),
     "an inner loop's rows are read": one_loop(f"e, y = {UNTIL_K}  {SUM}  {KEPT}"),

@@ -152,7 +152,7 @@ CASES = {
     "a rank that each trip changes": (
         """main (float[3] x, int64 n) => (float[] y) <int64[1] first = {0}> {
           y = Loop (n, , x) <body = f (int64 i, bool go, float[] s) => (bool on, float[] t) { on = Identity (go)  t = Unsqueeze (s, first) }> }""",
-        {"node 'y' (Loop)": ["peel_loops no trip is taken out of it: its ranks do not hold from the second trip on, and 8 trips at most are not certain"]}),
+        {"node 'y' (Loop)": ["peel_loops no trip is taken out of it: the ranks of its states are not known to hold from the second trip on, and 8 trips at most are not certain"]}),
     "no loop": ("main (float[3] x) => (float[3] y) { y = Tanh (x) }", {}),
 }  # fmt: skip
 

@@ -194,7 +194,7 @@ def test_inputs_and_outputs_that_are_no_tensors_are_refused_by_name(tmp_path):
 def test_a_loop_that_runs_step_by_step_is_refused_with_its_node_and_the_reason(tmp_path):
     proto = model("""
     g (float[2] x) => (float[m] y) {
-      most = Constant <value_int = 3> ()
+      most = Constant <value_int = 9> ()
       y = Loop (most, "", x) <body = b (int64 i, bool go, v) => (bool on, w) {
         on = Identity (go)
         axes = Constant <value_ints = [0]> ()

@@ -76,8 +76,8 @@ Builder Builder::inside(RegionId r) const {
 }
 
 /// Infers the types of a node. The types in its regions were inferred while the regions were
-/// filled. They are inferred again if the type of a state was widened, and once more
-/// by the outermost node under construction, for which more is known about extents.
+/// filled. They are inferred again if the type of a state was widened, and once more by the
+/// outermost node under construction, for which more is known about extents.
 void Builder::infer(NodeId n) {
   if (nested_ && !graph_.node(n).regions.empty()) {
     TypeEnvironment edges = boundary_environment(graph_, graph_.node(n));

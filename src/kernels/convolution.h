@@ -4,6 +4,7 @@
 #include "kernels/window.h"
 #include "kernels/workspace.h"
 
+#include <algorithm>
 #include <array>
 
 /// Code shared by the reference and the fast convolution. Internal to them.
@@ -14,6 +15,13 @@ namespace rondel::kernels::convolution {
 struct Axis {
   WindowAxis window;
   std::int64_t in, out;
+
+  /// The extent with padding, as far as windows read it.
+  std::int64_t padded() const { return (out - 1) * window.stride + window.reach(); }
+  /// Along the last axis, a padded image has the elements of each phase together: those with equal
+  /// remainders by the stride, as far as windows read them (`PaddedInput`).
+  std::int64_t phases() const { return std::min(window.stride, window.reach()); }
+  std::int64_t phase_length() const { return out + (window.reach() - 1) / window.stride; }
 };
 
 /// The sizes of one call.
@@ -105,15 +113,12 @@ template <class T, class Algorithm> class Conv final : public SizedKernel {
     c.stride_one = true;
     c.padded_row = c.padded_plane = 1;
     for (std::size_t a = 0; a + 2 < rank_; ++a) {
-      const WindowAxis window = axis_of(spec_.window, a, x[a + 2], w[a + 2]);
-      c.stride_one = c.stride_one && window.stride == 1;
-      c.padded = c.padded || y[a + 2] + window.reach() - 1 != x[a + 2];
-      const std::int64_t out = y[a + 2], last = window.reach() - 1;
-      std::int64_t extent = (out - 1) * window.stride + window.reach();
-      if (a + 3 == rank_)
-        c.padded_row = extent = std::min(window.stride, window.reach()) *
-                                (out + last / window.stride);
-      c.padded_plane = times(c.padded_plane, extent);
+      const Axis axis = this->axis(o, a);
+      c.stride_one = c.stride_one && axis.window.stride == 1;
+      c.padded = c.padded || axis.out + axis.window.reach() - 1 != axis.in;
+      const bool last = a + 3 == rank_;
+      if (last) c.padded_row = axis.phases() * axis.phase_length();
+      c.padded_plane = times(c.padded_plane, last ? c.padded_row : axis.padded());
     }
     return c;
   }
@@ -126,10 +131,11 @@ template <class T, class Algorithm> class Conv final : public SizedKernel {
 
   void set_axes(Convolution<T>& c, std::span<const Operand> o) const {
     if (rank_ == 2) c.axes[0] = {{}, 1, 1};
-    for (std::size_t a = 0; a + 2 < rank_; ++a) {
-      const std::int64_t in = o[0].extents[a + 2];
-      c.axes[a] = {axis_of(spec_.window, a, in, o[1].extents[a + 2]), in, o[3].extents[a + 2]};
-    }
+    for (std::size_t a = 0; a + 2 < rank_; ++a) c.axes[a] = axis(o, a);
+  }
+  Axis axis(std::span<const Operand> o, std::size_t a) const {
+    const std::int64_t in = o[0].extents[a + 2];
+    return {axis_of(spec_.window, a, in, o[1].extents[a + 2]), in, o[3].extents[a + 2]};
   }
 
   ConvSpec spec_;

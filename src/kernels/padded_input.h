@@ -69,7 +69,7 @@ template <class T> class PaddedInput {
   std::int64_t group_size() const { return group_size_; }
   void find_offsets(const Call& c) const {
     const WindowAxis& last = c.axes.back().window;
-    const std::int64_t length = c.padded_row / std::min(last.stride, last.reach());
+    const std::int64_t length = c.axes.back().phase_length();
     for (std::int64_t k = 0; k < c.channels * c.window_size; ++k) {
       const std::int64_t at = k % last.kernel * last.dilation;
       std::int64_t offset = at % last.stride * length + at / last.stride;
@@ -77,7 +77,7 @@ template <class T> class PaddedInput {
       for (std::size_t a = c.axes.size() - 1; a-- > 0;) {
         const Axis& axis = c.axes[a];
         offset += row % axis.window.kernel * axis.window.dilation * step;
-        step *= extent(axis);
+        step *= axis.padded();
         row /= axis.window.kernel;
       }
       offsets_[k] = offset + row * c.padded_plane;
@@ -93,7 +93,7 @@ template <class T> class PaddedInput {
     for (std::size_t a = c.axes.size() - 1; a-- > 0;) {
       const Axis& axis = c.axes[a];
       index += row % axis.out * axis.window.stride * step;
-      step *= extent(axis);
+      step *= axis.padded();
       row /= axis.out;
     }
     return index;
@@ -123,31 +123,26 @@ template <class T> class PaddedInput {
   }
 
  private:
-  /// The extents of the axes but the last, as padded.
-  static std::int64_t extent(const Axis& a) {
-    return (a.out - 1) * a.window.stride + a.window.reach();
-  }
-
   /// The row of a plane of x that is a row of the padded plane; null if it is padding.
   static const T* source(const Call& c, const T* x, std::int64_t row) {
     std::int64_t offset = 0, step = c.axes.back().in;
     for (std::size_t a = c.axes.size() - 1; a-- > 0;) {
       const Axis& axis = c.axes[a];
-      const std::int64_t at = row % extent(axis) - axis.window.begin;
+      const std::int64_t at = row % axis.padded() - axis.window.begin;
       if (at < 0 || at >= axis.in) return nullptr;
       offset += at * step;
       step *= axis.in;
-      row /= extent(axis);
+      row /= axis.padded();
     }
     return x + offset;
   }
 
   static void copy_row(const Call& c, const T* from, T* to) {
-    const auto& [window, in, out] = c.axes.back();
-    const std::int64_t phases = std::min(window.stride, window.reach());
-    const std::int64_t length = c.padded_row / phases;
-    for (std::int64_t phase = 0; phase < phases; ++phase)
-      gather_row(to + phase * length, length, from, phase - window.begin, window.stride, in);
+    const Axis& last = c.axes.back();
+    const std::int64_t length = last.phase_length();
+    for (std::int64_t phase = 0; phase < last.phases(); ++phase)
+      gather_row(to + phase * length, length, from, phase - last.window.begin, last.window.stride,
+                 last.in);
   }
 
   bool is_copy_ = false;

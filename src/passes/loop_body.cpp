@@ -57,15 +57,33 @@ bool never_ends(const ir::Graph& g, const ir::Node& loop, const ir::TypeEnvironm
   return is_true(loop.inputs[loop.loop().go_at()]) && (next == body.params[1] || is_true(next));
 }
 
+bool is_told(const ir::Type& t) {
+  return t.has_rank() && std::ranges::all_of(t.extents(), &ir::Extent::known_or_symbolic);
+}
+
 bool keeps_shape(const ir::TypeEnvironment& k, ir::ValueId v) {
   const ir::Type& t = k.types[ir::index(v)];
-  return t.is_tensor() && t.has_rank() &&
-         std::ranges::all_of(t.extents(), [](const auto& e) { return e.known() || e.symbolic(); });
+  return t.is_tensor() && is_told(t);
 }
 
 bool shapes_agree(const ir::TypeEnvironment& k) {
   const auto holds = [](const ir::Integer& condition) { return condition.at_least(0); };
   return k.conditions && std::ranges::all_of(*k.conditions, holds);
+}
+
+std::size_t nodes_of_body(const ir::Graph& g, ir::NodeId loop) {
+  std::size_t nodes = 0;
+  for (const ir::RegionId r : g.regions_below(g.node(loop).loop().body))
+    nodes += g.region(r).nodes.size();
+  return nodes;
+}
+
+std::size_t most_nodes_to_copy(const ir::Graph& g, ir::NodeId loop) {
+  std::size_t most = 128;
+  const auto parent = [&g](ir::NodeId n) { return g.region(g.node(n).region).parent; };
+  for (ir::NodeId n = parent(loop); n != ir::NodeId::none; n = parent(n))
+    if (is_if(g.node(n))) most /= 2;
+  return most;
 }
 
 bool is_costly(const ir::Node& n) {

@@ -20,10 +20,17 @@ ir::TypeEnvironment types_in(const ir::Graph&, ir::NodeId loop);
 bool certainly_makes_a_trip(const ir::Node& loop, const ir::TypeEnvironment&);
 /// Whether the loop's condition never ends it; requires a condition. `types_in` tells enough.
 bool never_ends(const ir::Graph&, const ir::Node& loop, const ir::TypeEnvironment&);
+/// Whether nothing more can be inferred of a type: its extents are numbers or names.
+bool is_told(const ir::Type&);
 /// Whether a value of the body certainly has the same shape in each trip.
 bool keeps_shape(const ir::TypeEnvironment&, ir::ValueId);
 /// Whether no rule that was inferred can fail, whatever the extents are that are no numbers.
 bool shapes_agree(const ir::TypeEnvironment&);
+/// The nodes of a loop's body, with all in its regions.
+std::size_t nodes_of_body(const ir::Graph&, ir::NodeId loop);
+/// The most nodes of a loop's body that a pass may copy: 128, halved for each `if` around the loop,
+/// because each level of branches doubles the loops.
+std::size_t most_nodes_to_copy(const ir::Graph&, ir::NodeId loop);
 /// Whether computing a node once for many trips saves much: a product, a convolution, a kernel.
 bool is_costly(const ir::Node&);
 

@@ -4,6 +4,7 @@
 #include "ir/builder.h"
 #include "passes/fold_constants.h"
 #include "passes/loop_body.h"
+#include "passes/replace_value.h"
 #include "passes/unlike_ranks.h"
 
 #include <algorithm>
@@ -92,11 +93,6 @@ bool keeps_empty_stack(const Item& before, const Type& after) {
   return after.rank() == 0;
 }
 
-/// Whether nothing more can be inferred of a type.
-bool is_told(const Type& t) {
-  return t.has_rank() && std::ranges::all_of(t.extents(), &ir::Extent::known_or_symbolic);
-}
-
 /// The stacks of which more would be known without trips if a knot is resolved, and which may be
 /// without. True: a stack that has the shape [0] then, because nothing tells its rank, can have it
 /// all the same. In other loops its rank would keep them from being compiled.
@@ -139,9 +135,7 @@ void keep_empty(Graph& g, const Stack& stack, std::int64_t rank) {
   const ValueId end = b("where", {empty, b.integers({axis + 1}), b.integers({rank})});
   const ValueId kept = b("reshape", {v, b("slice", {b("shape", {v}), begin, end})},
                          {{"allowzero", 1}});
-  for (const ir::Use& use : readers)
-    if (use.node != NodeId::none) g.set_input(use.node, use.index, kept);
-    else g.set_result(use.region, use.index, kept);
+  replace_uses(g, readers, kept);
   g.value(kept).name = g.value(v).name;
 }
 

@@ -8,6 +8,7 @@
 #include "ir/loop_editor.h"
 #include "passes/fold_constants.h"
 #include "passes/loop_body.h"
+#include "passes/replace_value.h"
 
 #include <algorithm>
 
@@ -23,9 +24,6 @@ using ir::RegionId;
 using ir::Type;
 using ir::ValueId;
 
-/// The most nodes of all copies of a body together; half as many for each `if` around the loop,
-/// because each level of branches doubles the loops.
-constexpr std::size_t most_nodes = 128;
 /// The most trips that become straight code.
 constexpr std::int64_t most_unrolled = 8;
 /// Rounds in which the types of states are widened until they hold.
@@ -110,7 +108,7 @@ class Peeling {
   }
   /// What keeps trips from being copied, whatever their types are; null if nothing does.
   const char* why_not() const {
-    if (nodes() * copies > most_copied()) return "it has too many nodes to be copied";
+    if (!may_copy(copies)) return "it has too many nodes to be copied";
     if (std::ranges::count(parts_.fixed, 0) != std::ssize(parts_.fixed))
       return "a state must not change its shape";
     for (std::size_t s = 0; s < parts_.stacks; ++s)
@@ -120,17 +118,9 @@ class Peeling {
                           body().results[0] == body().params[1]);
     return decides ? nullptr : "its body reads a condition that does not end it";
   }
-  std::size_t most_copied() const {
-    std::size_t most = most_nodes;
-    const auto parent = [&](NodeId n) { return g_.region(g_.node(n).region).parent; };
-    for (NodeId n = parent(n_); n != NodeId::none; n = parent(n))
-      if (is_if(g_.node(n))) most /= 2;
-    return most;
-  }
-  std::size_t nodes() const {
-    std::size_t count = 0;
-    for (const RegionId r : g_.regions_below(parts_.body)) count += g_.region(r).nodes.size();
-    return count;
+  /// Whether so many copies of the body have few nodes together.
+  bool may_copy(std::size_t times) const {
+    return times * nodes_of_body(g_, n_) <= most_nodes_to_copy(g_, n_);
   }
   bool is_stack_read(std::size_t s) const { return g_.is_read(loop().outputs[parts_.states + s]); }
 
@@ -140,7 +130,7 @@ class Peeling {
     if (parts_.has_go && (!parts_.has_trips || !never_ends(g_, loop(), k))) return 0;
     const ir::Integer trips = ir::most_trips_of(loop(), k);
     if (!trips.known() || *trips.number > most_unrolled) return 0;
-    return static_cast<std::size_t>(*trips.number) * nodes() <= most_copied() ? *trips.number : 0;
+    return may_copy(static_cast<std::size_t>(*trips.number)) ? *trips.number : 0;
   }
   /// Whether no scan is known to be shorter than this number of trips.
   bool scans_reach(const ir::TypeEnvironment& k, std::int64_t trips) const {
@@ -199,9 +189,6 @@ class Peeling {
   /// Whether the items of each stack that is read have one type in all of these trips, which tells
   /// their shape where no trip is left.
   bool items_agree(const std::vector<TripTypes>& trips) const {
-    const auto is_told = [](const Type& t) {
-      return t.has_rank() && std::ranges::all_of(t.extents(), &ir::Extent::known_or_symbolic);
-    };
     for (std::size_t s = 0; s < parts_.stacks; ++s)
       if (is_stack_read(s) && !std::ranges::all_of(trips, [&](const TripTypes& t) {
             return is_told(t.items[s]) && t.items[s] == trips[0].items[s] &&
@@ -304,9 +291,8 @@ class Peeling {
 
   /// Whether the loop makes a trip.
   ValueId first_trip_runs(Builder& b) const {
-    const ValueId zero = b.scalar<std::int64_t>(0);
     if (!parts_.has_trips && parts_.has_go) return loop().inputs[parts_.go_at()];
-    const ValueId some = b("greater", {trips(b), zero});
+    const ValueId zero = b.scalar<std::int64_t>(0), some = b("greater", {trips(b), zero});
     return parts_.has_go ? b("and", {some, loop().inputs[parts_.go_at()]}) : some;
   }
   /// The trip count. Without one, the least extent of what is scanned.
@@ -353,9 +339,7 @@ class Peeling {
     b.insert_first();
     const std::vector<ir::Use> readers = g_.value(params[0]).uses;
     const ValueId i = b("add", {params[0], b.scalar<std::int64_t>(1)});
-    for (const ir::Use& use : readers)
-      if (use.node != NodeId::none) g_.set_input(use.node, use.index, i);
-      else g_.set_result(use.region, use.index, i);
+    replace_uses(g_, readers, i);
     for (std::size_t s = parts_.scans; s-- > 0;) {
       g_.replace_uses(params[2 + parts_.states + s], element(b, s, i));
       editor.remove_scan(s);
@@ -383,7 +367,7 @@ class Peeling {
     for (std::size_t k = 0; k < read_.size(); ++k) {
       const ValueId before = loop().outputs[read_[k]];
       if (g_.value(outputs[k]).name.empty()) g_.value(outputs[k]).name = g_.value(before).name;
-      g_.replace_uses(before, outputs[k]);
+      replace_value(g_, before, outputs[k]);
     }
     g_.erase_node(n_);
   }

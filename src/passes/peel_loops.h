@@ -14,6 +14,7 @@ namespace rondel::passes {
 ///  - No state is `fixed`, and no stack that is read has an extent of its own.
 ///  - The items of each stack that is read have the same type in the trips that are copied and in
 ///    the others, with extents that are numbers or names.
+///  - No scan is known to be shorter than these trips.
 ///  - The body does not read its condition, or one is given.
 bool peel_loops(ir::Graph&, Remarks* = nullptr);
 

@@ -24,4 +24,10 @@ void replace_value(Graph& g, ValueId from, ValueId to) {
   g.replace_uses(from, to);
 }
 
+void replace_uses(Graph& g, std::span<const ir::Use> readers, ValueId to) {
+  for (const ir::Use& use : readers)
+    if (use.node != NodeId::none) g.set_input(use.node, use.index, to);
+    else g.set_result(use.region, use.index, to);
+}
+
 }  // namespace rondel::passes

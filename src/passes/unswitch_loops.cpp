@@ -19,8 +19,6 @@ using ir::RegionId;
 using ir::Type;
 using ir::ValueId;
 
-constexpr std::size_t most_nodes = 128;
-
 /// Copies one loop into the branches of an `if`.
 class Unswitching {
  public:
@@ -30,7 +28,8 @@ class Unswitching {
   bool run() {
     const std::vector<NodeId> all = ifs();
     if (all.empty()) return false;
-    if (!is_small()) return leave(all[0], "the loop has too many nodes to be copied");
+    if (nodes_of_body(g_, n_) > most_nodes_to_copy(g_, n_))
+      return leave(all[0], "the loop has too many nodes to be copied");
     if (!results_suit())
       return leave(all[0], "nothing would know the loop's results before it runs");
     const std::vector<ValueId> conditions = conditions_from_outside();
@@ -73,14 +72,6 @@ class Unswitching {
            std::ranges::all_of(v.type.extents(), [](const auto& e) { return e == ir::Extent(1); });
   }
 
-  bool is_small() const {
-    std::size_t nodes = 0, most = most_nodes;
-    for (const RegionId r : g_.regions_below(parts_.body)) nodes += g_.region(r).nodes.size();
-    for (NodeId n = parent(n_); n != NodeId::none; n = parent(n))
-      if (is_if(g_.node(n))) most /= 2;
-    return nodes <= most;
-  }
-  NodeId parent(NodeId n) const { return g_.region(g_.node(n).region).parent; }
   /// Finds the results that are read.
   bool results_suit() {
     for (const ValueId v : g_.node(n_).outputs)

@@ -9,8 +9,7 @@ namespace rondel::passes {
 /// what follows fuses. A loop is copied if all of these hold:
 ///  - The condition certainly is one element: the new `if` cannot fail where the loop makes no
 ///  trip.
-///  - The loop has few nodes: `most_nodes`, halved for each `if` around it, because each level of
-///    branches doubles the loops.
+///  - The loop has few nodes: `most_nodes_to_copy`.
 ///  - Its results that are read are tensors. In another loop their extents are numbers: no extent
 ///    becomes known late.
 ///  - Both branches of each `if` give tensors of the same types.

@@ -114,14 +114,14 @@ TEST(PeelLoops, AFewCertainTripsOfWhichEachChangesARankAreStraightCode) {
     %#0 = constant value=i64[] {0}
     %t = unsqueeze(%x, %axis)
     %#1 = constant value=i64[] {1}
-    %t#1 = unsqueeze(%t, %axis)
+    %y = unsqueeze(%t, %axis)
     %#2 = constant value=i64[1] {0}
     %#3 = unsqueeze(%#0, %#2)
     %#4 = constant value=i64[1] {0}
     %#5 = unsqueeze(%#1, %#4)
     %all = concat(%#3, %#5) axis=0
     %count = constant value=i64[] {2}
-    yield %t#1, %all, %count })g");
+    yield %y, %all, %count })g");
 }
 
 std::string loop_with(const std::string& limits, const std::string& item) {

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # tools/deps.sh [--done] NAME: builds or unpacks one library from its source package into .deps/NAME.
 # Names: protobuf onnx. Versions and hashes are pinned here. A library is rebuilt only if its recipe changes.
-# Downloads with pip of .venv/, or of the interpreter DEPS_PYTHON.
+# Downloads with pip of .venv/, or of the interpreter DEPS_PYTHON. Builds into the folder DEPS instead, if it is set, with
+# DEPS_CMAKE, a list of arguments, for another processor.
 # --done only tests whether the library is up to date (exit code 0).
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-deps=$root/.deps
+deps=${DEPS:-$root/.deps}
 python=${DEPS_PYTHON:-$root/.venv/bin/python}
 jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
+read -ra for_target <<< "${DEPS_CMAKE:-}"
 
 protobuf_version=3.21.12
 protobuf_sha=930c2c3b5ecc6c9c12615cf5ad93f1cd6e12d0aba862b572e076259970ac3a53
@@ -20,7 +22,7 @@ configure() {  # configure SOURCE cmake-arguments...: configures a third-party C
   local source=$1; shift
   cmake -S "$source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_STANDARD=20 \
     -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DCMAKE_CXX_VISIBILITY_PRESET=hidden \
-    -DCMAKE_VISIBILITY_INLINES_HIDDEN=ON -DCMAKE_CXX_COMPILER_LAUNCHER="$(command -v ccache || true)" "$@"
+    -DCMAKE_VISIBILITY_INLINES_HIDDEN=ON -DCMAKE_CXX_COMPILER_LAUNCHER="$(command -v ccache || true)" "${for_target[@]}" "$@"
 }
 
 # Debian's libprotobuf.a is not position independent, and its shared library exports its symbols to

@@ -125,6 +125,19 @@ def debian_licence(package):
     return path
 
 
+def common_licences(text):
+    """The files of Debian's that a text refers to."""
+    return [Path(path) for path in sorted(set(re.findall(r"/usr/share/common-licenses/[A-Za-z0-9.+-]*[A-Za-z0-9]", text)))]
+
+
+def write_debian_licence(package, path):
+    """The licence of a package, with what it only refers to, which other systems do not have."""
+    text = debian_licence(package).read_text()
+    for file in common_licences(text):
+        text += f"\n{'-' * 78}\n{file}\n\n{file.read_text()}"
+    path.write_text(text)
+
+
 def original(library):
     """The name that a library had before auditwheel took it: libfmt.so.9.1.0 for libfmt-1a2b3c4d.so.9.1.0."""
     return re.sub(r"-[0-9a-f]{8}(?=\.so)", "", library)
@@ -143,13 +156,13 @@ def add_licences(wheel, to):
     with InWheel(wheel, to / wheel.name) as inside:
         licences = next(inside.glob("*.dist-info")) / "licenses"
         for name, package in LINKED.items():
-            shutil.copyfile(debian_licence(package), licences / f"{name}.txt")
+            write_debian_licence(package, licences / f"{name}.txt")
         for name in LINKED_FROM_PYTHON:
             files = importlib.metadata.files(name) or []
             shutil.copyfile(next(f.locate() for f in files if f.name == "LICENSE"), licences / f"{name}.txt")
         for library in (inside / "rondel.libs").iterdir():
             name = original(library.name)
-            shutil.copyfile(debian_licence(package_of(name)), licences / f"{name.split('.so')[0]}.txt")
+            write_debian_licence(package_of(name), licences / f"{name.split('.so')[0]}.txt")
     return to / wheel.name
 
 

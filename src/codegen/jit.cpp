@@ -91,18 +91,21 @@ llvm::orc::JITTargetMachineBuilder named_machine(const std::string& cpu) {
   const std::unique_ptr<llvm::MCSubtargetInfo> known(
       target->createMCSubtargetInfo(triple.str(), "", ""));
   const bool is_known = known->isCPUStringValid(cpu);
-  const bool has_64_bits = is_known && std::unique_ptr<llvm::MCSubtargetInfo>(
-                                           target->createMCSubtargetInfo(triple.str(), cpu, ""))
-                                           ->checkFeatures("+64bit");
-  require(has_64_bits,
-          "there is no processor '{}' of 64 bits; expected native, or LLVM's name of one, such as "
-          "x86-64-v3 "
-          "(AVX2), x86-64-v4 (AVX-512), skylake-avx512 or znver4",
-          cpu);
+  const bool has_64_bits = is_known && (!triple.isX86() ||
+                                        std::unique_ptr<llvm::MCSubtargetInfo>(
+                                            target->createMCSubtargetInfo(triple.str(), cpu, ""))
+                                            ->checkFeatures("+64bit"));
+  require(
+      has_64_bits,
+      "there is no processor '{}' of 64 bits; expected native, or LLVM's name of one, such as {}",
+      cpu,
+      triple.isX86() ? "x86-64-v3 (AVX2), x86-64-v4 (AVX-512), skylake-avx512 or znver4"
+                     : "generic, neoverse-n1, neoverse-v2 or apple-m1");
   return builder;
 }
 
 Host measure(const llvm::MCSubtargetInfo& processor) {
+  if (processor.getTargetTriple().isAArch64()) return {.vector_bytes = 16, .vector_registers = 32};
   const auto has = [&](const char* feature) { return processor.checkFeatures(feature); };
   if (has("+avx512f")) return {.vector_bytes = 64, .vector_registers = 32, .scales = true};
   if (has("+avx2")) return {.vector_bytes = 32, .vector_registers = 16};

@@ -7,6 +7,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 /// The columns of b are worked on in panels. Elements become i16, and rows of b are taken in pairs,
@@ -189,19 +191,89 @@ std::int64_t direct_panels(const ProductPart& part, std::int64_t columns) {
     default: return 0;
   }
 }
-#endif
 
-bool has_avx2() { return vectors() != Vectors::plain; }
+void fill_whole_panel(const ProductPart& part, std::int16_t* panel) {
+  const char* b = static_cast<const char*>(part.b.data);
+  part.b.is_signed ? fill_panel_avx2<true>(b, part.b_step, part.a->depth, panel)
+                   : fill_panel_avx2<false>(b, part.b_step, part.a->depth, panel);
+}
+bool has_panel_code() { return vectors() != Vectors::plain; }
+#elif defined(__aarch64__)
+/// Some rows of a times one panel.
+template <int rows> void panel_neon(const ProductPart& part, const std::int16_t* panel) {
+  int32x4_t sums[rows][4];  // of 16 columns
+  for (auto& row : sums)
+    for (int32x4_t& sum : row) sum = vdupq_n_s32(0);
+  const std::int64_t depth = part.a->depth, step = part.a->step();
+  const std::int16_t* a = part.a->elements + part.row * step;
+  for (std::int64_t k = 0; k < depth; k += 2, panel += 2 * panel_columns) {
+    const int16x8x2_t first = vld2q_s16(panel), last = vld2q_s16(panel + panel_columns);
+    for (int r = 0; r < rows; ++r)
+      for (int i = 0; i < 2; ++i) {
+        const std::int16_t factor = a[r * step + k + i];
+        sums[r][0] = vmlal_n_s16(sums[r][0], vget_low_s16(first.val[i]), factor);
+        sums[r][1] = vmlal_high_n_s16(sums[r][1], first.val[i], factor);
+        sums[r][2] = vmlal_n_s16(sums[r][2], vget_low_s16(last.val[i]), factor);
+        sums[r][3] = vmlal_high_n_s16(sums[r][3], last.val[i], factor);
+      }
+  }
+  for (int r = 0; r < rows; ++r)
+    for (int q = 0; q < 4; ++q) {
+      const int32x4_t zeros = vld1q_s32(part.zeros + 4 * q);
+      vst1q_s32(part.c + (part.row + r) * part.c_step + 4 * q,
+                vmlsq_n_s32(sums[r][q], zeros, part.a->sums[part.row + r]));
+    }
+}
+
+/// The first or the last 8 of 16 bytes.
+template <bool is_signed, bool last> int16x8_t widened(uint8x16_t bytes) {
+  const uint8x8_t half = last ? vget_high_u8(bytes) : vget_low_u8(bytes);
+  if constexpr (is_signed) return vmovl_s8(vreinterpret_s8_u8(half));
+  else return vreinterpretq_s16_u16(vmovl_u8(half));
+}
+
+template <bool is_signed>
+void fill_panel_neon(const std::uint8_t* b, std::int64_t step, std::int64_t depth,
+                     std::int16_t* to) {
+  for (std::int64_t k = 0; k < depth; k += 2, b += 2 * step, to += 2 * panel_columns) {
+    const uint8x16_t row = vld1q_u8(b), next = k + 1 < depth ? vld1q_u8(b + step) : vdupq_n_u8(0);
+    vst2q_s16(to, {{widened<is_signed, false>(row), widened<is_signed, false>(next)}});
+    vst2q_s16(to + panel_columns,
+              {{widened<is_signed, true>(row), widened<is_signed, true>(next)}});
+  }
+}
+
+void fill_whole_panel(const ProductPart& part, std::int16_t* panel) {
+  const auto* b = static_cast<const std::uint8_t*>(part.b.data);
+  part.b.is_signed ? fill_panel_neon<true>(b, part.b_step, part.a->depth, panel)
+                   : fill_panel_neon<false>(b, part.b_step, part.a->depth, panel);
+}
+
+void rows_of_panel(const ProductPart& part, std::int64_t rows, const std::int16_t* panel) {
+  switch (rows) {
+    case 1: return panel_neon<1>(part, panel);
+    case 2: return panel_neon<2>(part, panel);
+    case 3: return panel_neon<3>(part, panel);
+    default: return panel_neon<4>(part, panel);
+  }
+}
+constexpr std::int64_t most_rows = 4;
+
+std::int64_t direct_panels(const ProductPart&, std::int64_t) { return 0; }
+bool has_panel_code() { return true; }
+#else
+void fill_whole_panel(const ProductPart&, std::int16_t*) {}
+void rows_of_panel(const ProductPart&, std::int64_t, const std::int16_t*) {}
+constexpr std::int64_t most_rows = 1;
+std::int64_t direct_panels(const ProductPart&, std::int64_t) { return 0; }
+bool has_panel_code() { return false; }
+#endif
 
 /// One panel times all rows of a.
 void whole_panel(StopCheck& stop, ProductPart part, std::int64_t columns, std::int16_t* panel) {
   const CenteredRows& a = *part.a;
-  const bool whole = columns == panel_columns;
-#if defined(__x86_64__)
-  if (whole && has_avx2()) {
-    const char* b = static_cast<const char*>(part.b.data);
-    part.b.is_signed ? fill_panel_avx2<true>(b, part.b_step, a.depth, panel)
-                     : fill_panel_avx2<false>(b, part.b_step, a.depth, panel);
+  if (columns == panel_columns && has_panel_code()) {
+    fill_whole_panel(part, panel);
     for (; part.row < a.count; part.row += most_rows) {
       const std::int64_t rows = std::min(most_rows, a.count - part.row);
       rows_of_panel(part, rows, panel);
@@ -209,7 +281,6 @@ void whole_panel(StopCheck& stop, ProductPart part, std::int64_t columns, std::i
     }
     return;
   }
-#endif
   fill_panel(part.b, part.b_step, a.depth, columns, panel);
   for (; part.row < a.count; ++part.row) {
     plain_panel(part, 1, panel, columns);
@@ -250,9 +321,7 @@ void multiply_bytes(StopCheck& stop, const CenteredRows& a, Bytes b, std::int64_
   for (std::int64_t j = 0; j < columns;) {
     const ProductPart part{&a, 0, b + j, b_step, zeros + j, c + j, c_step};
     std::int64_t done = 0;
-#if defined(__x86_64__)
-    if (a.count < few_rows && has_avx2()) done = direct_panels(part, columns - j);
-#endif
+    if (a.count < few_rows && has_panel_code()) done = direct_panels(part, columns - j);
     if (done == 0) {
       done = std::min(panel_columns, columns - j);
       whole_panel(stop, part, done, panel);

@@ -2,6 +2,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace rondel::kernels {
@@ -13,10 +15,10 @@ void convert_rest(const From* from, std::int64_t i, std::int64_t n, To* to) {
   for (; i < n; ++i) to[i] = static_cast<To>(from[i]);
 }
 
+// `widen` and `narrow` convert all whole vectors, and return the number of converted elements.
 #if defined(__x86_64__)
 constexpr std::int64_t lanes = 8;
 
-/// `widen` and `narrow` convert all whole vectors, and return the number of converted elements.
 [[gnu::target("avx2,f16c")]] std::int64_t widen(const Float16* from, std::int64_t n, float* to) {
   std::int64_t i = 0;
   for (; i + lanes <= n; i += lanes)
@@ -33,6 +35,23 @@ constexpr std::int64_t lanes = 8;
 }
 
 bool has_instructions() { return vectors() != Vectors::plain; }
+#elif defined(__aarch64__)
+constexpr std::int64_t lanes = 4;
+
+std::int64_t widen(const Float16* from, std::int64_t n, float* to) {
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    vst1q_f32(to + i, vcvt_f32_f16(vld1_f16(reinterpret_cast<const float16_t*>(from + i))));
+  return i;
+}
+std::int64_t narrow(const float* from, std::int64_t n, Float16* to) {
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    vst1_f16(reinterpret_cast<float16_t*>(to + i), vcvt_f16_f32(vld1q_f32(from + i)));
+  return i;
+}
+
+bool has_instructions() { return true; }
 #else
 std::int64_t widen(const Float16*, std::int64_t, float*) { return 0; }
 std::int64_t narrow(const float*, std::int64_t, Float16*) { return 0; }

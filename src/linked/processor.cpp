@@ -4,12 +4,25 @@
 #include <string_view>
 #include <vector>
 
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
+
 namespace rondel::linked {
 namespace {
 
 /// Whether this processor, and the system, have the instruction sets that code for vectors and
 /// numbers may use. All others that LLVM lists change no code of programs.
 std::map<std::string_view, bool> instruction_sets() {
+#if defined(__aarch64__)
+  const unsigned long has = getauxval(AT_HWCAP), has_too = getauxval(AT_HWCAP2);
+  return {{"crc", (has & HWCAP_CRC32) != 0},        {"lse", (has & HWCAP_ATOMICS) != 0},
+          {"rdm", (has & HWCAP_ASIMDRDM) != 0},     {"fullfp16", (has & HWCAP_ASIMDHP) != 0},
+          {"fp16fml", (has & HWCAP_ASIMDFHM) != 0}, {"complxnum", (has & HWCAP_FCMA) != 0},
+          {"dotprod", (has & HWCAP_ASIMDDP) != 0},  {"rcpc", (has & HWCAP_LRCPC) != 0},
+          {"sve", (has & HWCAP_SVE) != 0},          {"sve2", (has_too & HWCAP2_SVE2) != 0},
+          {"i8mm", (has_too & HWCAP2_I8MM) != 0},   {"bf16", (has_too & HWCAP2_BF16) != 0}};
+#else
   __builtin_cpu_init();
 #define RONDEL_HAS(llvm, gcc) \
   { llvm, __builtin_cpu_supports(gcc) != 0 }
@@ -49,6 +62,7 @@ std::map<std::string_view, bool> instruction_sets() {
           RONDEL_HAS("avx512bf16", "avx512bf16"),
           RONDEL_HAS("avx512fp16", "avx512fp16")};
 #undef RONDEL_HAS
+#endif
 }
 
 }  // namespace

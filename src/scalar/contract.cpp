@@ -62,14 +62,15 @@ template <bool fused, class T>
   }
 }
 
-// The loader selects a clone before the thread sanitizer is initialized.
-#ifdef __SANITIZE_THREAD__
-#define RONDEL_VERSIONS
-#else
+// fma is exact in both clones; the first has the instruction, the other calls the C library. Every
+// aarch64 has the instruction. The loader selects a clone before the thread sanitizer is
+// initialized.
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #define RONDEL_VERSIONS [[gnu::target_clones("fma", "default")]]
+#else
+#define RONDEL_VERSIONS
 #endif
 
-// fma is exact in both clones; the first has the instruction, the other calls the C library.
 RONDEL_VERSIONS void strip_f32(const Strip<float>& s, float* sums) { run_strip<true>(s, sums); }
 RONDEL_VERSIONS void strip_f64(const Strip<double>& s, double* sums) { run_strip<true>(s, sums); }
 

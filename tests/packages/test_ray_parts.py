@@ -20,6 +20,7 @@ from rondel.ray import cluster as cluster_of  # noqa: E402
 from rondel.ray import reducing, sweep, training  # noqa: E402
 from rondel.ray.cluster import cause_of, model_bytes  # noqa: E402
 from rondel.ray.serving import application, service_application  # noqa: E402
+from rondel.serve import ModelSettings  # noqa: E402
 from rondel.train.batches import Batches  # noqa: E402
 
 
@@ -193,6 +194,12 @@ def test_routes(url, token):
     (y,) = answer["outputs"]
     assert answer["id"] == "7" and (y["name"], y["datatype"], y["shape"]) == ("y", "FP32", [2, 64])
     np.testing.assert_allclose(np.reshape(y["data"], [2, 64]), rondel.InferenceSession(rounds(3)).run(None, {"x": x})[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("replicas", [2, (1, 2)])
+def test_states_of_sequences_in_several_replicas_are_refused_at_once(replicas):
+    with pytest.raises(rondel.CallerError, match="a sequence's states are in one replica; expected replicas=1"):
+        application({"net": rounds(3)}, settings=ModelSettings(states={"x": "y"}), replicas=replicas)
 
 
 def test_an_empty_token_is_refused_at_once():

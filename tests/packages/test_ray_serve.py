@@ -9,6 +9,7 @@ import threading
 import time
 
 import numpy as np
+import onnx
 import pytest
 import requests
 from requests.adapters import HTTPAdapter
@@ -18,12 +19,15 @@ ray = pytest.importorskip("ray")
 
 from ray import serve  # noqa: E402
 from ray_cluster import Announcements, rounds  # noqa: E402
+from test_ray_predict import trips_for  # noqa: E402
 
 import rondel  # noqa: E402
 import rondel.ray  # noqa: E402
 import rondel.serve  # noqa: E402
 
 URL = "http://127.0.0.1:8000/v2/models/net"
+SUM = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["" : 21]>
+sum (float[b,2] x, float[b,2] state) => (float[b,2] y, float[b,2] stateN) { stateN = Add (x, state)  y = Identity (stateN) }""")
 
 
 def client():
@@ -93,10 +97,41 @@ def test_the_protocol_and_no_request_is_lost_when_a_replica_and_a_node_die(clust
     serve.shutdown()
 
 
+def test_replicas_come_with_the_load_and_a_sequence_is_refused_in_several(cluster, tmp_path, note):
+    seen = tmp_path / "seen"
+    seen.mkdir()
+    slow = rounds(trips_for(0.2))
+    scaling = {"min_replicas": 1, "max_replicas": 2, "target_ongoing_requests": 1, "upscale_delay_s": 1}
+    serve_on_head(rondel.ray.application({"net": slow, "sum": SUM.SerializeToString()}, replicas=(1, 2), routes=functools.partial(announced_routes, str(seen)), autoscaling_config=scaling))
+    x, begin = np.zeros((8, 64), np.float32), time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(4) as pool, client() as http:
+        while len(Announcements(seen).workers()) < 2:
+            assert time.monotonic() - begin < 120, "no second replica came"
+            for answer in pool.map(lambda k: http.post(URL + "/infer", json=request(k, x), timeout=60), range(8)):
+                answer.raise_for_status()
+    note(f"serving on Ray: a second replica came {time.monotonic() - begin:.1f} s after the load began")
+    begun = {"inputs": request(0, np.ones((1, 2), np.float32))["inputs"], "parameters": {"sequence_id": 7, "sequence_start": True}}
+    refused = requests.post(URL.replace("net", "sum") + "/infer", json=begun, timeout=30)
+    assert refused.status_code == 400 and "carries no states" in refused.json()["error"]
+    serve.shutdown()
+
+
+def test_a_sequence_in_one_replica(cluster):
+    serve_on_head(rondel.ray.application({"sum": SUM.SerializeToString()}, replicas=1))
+    found = []
+    for k in range(3):
+        asked = {"inputs": request(0, np.full((1, 2), k + 1, np.float32))["inputs"], "parameters": {"sequence_id": 7, "sequence_start": k == 0, "sequence_end": k == 2}}
+        if k == 0:
+            asked["inputs"].append({"name": "state", "datatype": "FP32", "shape": [1, 2], "data": [0, 0]})
+        answer = requests.post(URL.replace("net", "sum") + "/infer", json=asked, timeout=30)
+        answer.raise_for_status()
+        found.append(answer.json()["outputs"][0]["data"])
+    assert found == [[1, 1], [3, 3], [6, 6]]
+    serve.shutdown()
+
+
 def test_what_ray_takes(cluster, note):
     """Gives figures for docs/scale.md."""
-    from test_ray_predict import trips_for
-
     model = rounds(trips_for(0.010))
     session = rondel.InferenceSession(model)
     x = np.zeros((64, 64), np.float32)

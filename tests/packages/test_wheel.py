@@ -1,14 +1,18 @@
 """The wheels of dist/: what is inside, what they need, and that they run on systems that have nothing of ours."""
 
 import importlib.util
+import json
+import math
 import os
 import re
 import shutil
 import subprocess
 import sys
+import urllib.request
 import zipfile
 from pathlib import Path
 
+import onnx
 import pytest
 from elftools.elf.elffile import ELFFile
 
@@ -26,6 +30,7 @@ import onnx
 text = '<ir_version: 10, opset_import: ["" : 21]> g (float[2] x) => (float[2] y) { y = Exp (x) }'
 onnx.save(onnx.parser.parse_model(text), "/tmp/m.onnx")
 """
+OF_THE_DEMO = ("onnxruntime", "flatbuffers", "skl2onnx", "scikit-learn", "scipy", "joblib", "threadpoolctl", "cloudpickle", "narwhals", "onnxscript", "onnx-ir", "sympy", "mpmath", "silero-vad")
 FIRST_RUN = ROOT / "examples" / "python" / "first_run.py"
 
 
@@ -121,21 +126,32 @@ def test_symbols_are_hidden_and_stripped(unpacked):
 
 
 def test_licences_of_all_that_is_inside(unpacked):
+    """Whole: what a text names as a file of Debian's stands in it."""
     (folder,) = unpacked.glob("rondel-*.dist-info/licenses")
     texts = {p.stem if p.suffix == ".txt" else p.name: p.read_text() for p in folder.iterdir()}
     added = {re.sub(r"-[0-9a-f]{8}\.so.*", "", p.name) for p in (unpacked / "rondel.libs").iterdir()}
     assert set(texts) == {"LICENSE", "llvm", "onnx", "protobuf", "nlohmann-json", "nanobind"} | added
     assert "libfmt" in added and all(len(text) > 500 for text in texts.values())
     assert "LLVM" in texts["llvm"] and "Apache License" in texts["onnx"] and "Google" in texts["protobuf"]
+    assert "TERMS AND CONDITIONS FOR USE, REPRODUCTION, AND DISTRIBUTION" in texts["llvm"]
+    for name, text in texts.items():
+        for file in maker.common_licences(text):
+            assert file.read_text() in text, f"{name} lacks {file}"
+
+
+def environment(python, folder, package):
+    """The programs of a new environment that has this package."""
+    run(python, "-m", "venv", folder / "venv")
+    mine = folder / "venv" / "bin"
+    run(mine / "python", "-m", "pip", "install", package)
+    return mine
 
 
 def test_each_python_runs_its_wheel(wheel, tmp_path):
     python = interpreter_of(wheel)
     if python is None:
         pytest.skip("its Python is not here")
-    run(python, "-m", "venv", tmp_path / "venv")
-    mine = tmp_path / "venv" / "bin"
-    run(mine / "python", "-m", "pip", "install", f"{wheel}[onnx]")
+    mine = environment(python, tmp_path, f"{wheel}[onnx]")
     clean = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     assert "[1. 2. 4. 8.]" in run(mine / "python", FIRST_RUN, env=clean, cwd=tmp_path)
     readme = (ROOT / "README.md").read_text()
@@ -144,20 +160,56 @@ def test_each_python_runs_its_wheel(wheel, tmp_path):
     assert "usage" in run(mine / "rondel", "--help", env=clean, cwd=tmp_path)
 
 
+@pytest.fixture
+def ours():
+    """The wheel of the Python that runs the tests."""
+    return next(w for w in WHEELS if OURS in w.name)
+
+
+@pytest.fixture
+def tanh(tmp_path):
+    path = tmp_path / "tanh.onnx"
+    onnx.save(onnx.parser.parse_model('<ir_version: 10, opset_import: ["" : 21]> g (float[2] x) => (float[2] y) { y = Tanh (x) }'), path)
+    return path
+
+
+def test_the_package_alone_needs_numpy_alone(ours, tanh, tmp_path):
+    mine = environment(sys.executable, tmp_path, ours)
+    installed = json.loads(run(mine / "python", "-m", "pip", "list", "--format=json", "--exclude=pip", "--exclude=setuptools"))
+    assert {package["name"] for package in installed} == {"numpy", "rondel"}
+    code = f"import numpy, rondel; print(rondel.InferenceSession({str(tanh)!r}).run(None, {{'x': numpy.zeros(2, numpy.float32)}})[0])"
+    assert run(mine / "python", "-c", code, cwd=tmp_path) == "[0. 0.]\n"
+
+
+def test_the_service_of_the_wheel(ours, tanh, tmp_path):
+    mine = environment(sys.executable, tmp_path, f"{ours}[serve]")
+    command = [mine / "rondel", "serve", tanh, "--port", "0", "--grpc-port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as server:
+        try:
+            url = next(found[0] for line in server.stdout if (found := re.search(r"http://127\.0\.0\.1:\d+", line)))
+            body = {"inputs": [{"name": "x", "datatype": "FP32", "shape": [2], "data": [0, 1]}]}
+            with urllib.request.urlopen(f"{url}/v2/models/tanh/infer", json.dumps(body).encode(), timeout=60) as answer:
+                assert json.load(answer)["outputs"][0]["data"] == pytest.approx([0, math.tanh(1)])
+            server.terminate()
+            assert server.wait(60) == 0
+        finally:
+            server.kill()
+
+
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory):
     """A Debian of its own, with Python and nothing of Rondel's: a function that runs a shell command in it."""
     if os.geteuid() != 0:
         pytest.skip("chroot needs root")
     root = tmp_path_factory.mktemp("debian") / "root"
-    run("mmdebstrap", "--variant=minbase", "--include=python3,python3-venv", "bookworm", root)
+    run("mmdebstrap", "--variant=minbase", "--include=python3,python3-venv,espeak-ng", "bookworm", root)  # the last for the demo
     wheels = root / "wheels"
     wheels.mkdir()
     pins = {}
     for line in (ROOT / "tools" / "requirements.txt").read_text().splitlines():
         name, _, version = line.partition("==")
         pins[name] = version
-    wanted = ("numpy", "onnx", "ml_dtypes", "protobuf", "typing_extensions", "pytest", "iniconfig", "packaging", "pluggy", "Pygments")
+    wanted = ["numpy", "onnx", "ml_dtypes", "protobuf", "typing_extensions", "pytest", "iniconfig", "packaging", "pluggy", "Pygments", *OF_THE_DEMO]
     run(sys.executable, "-m", "pip", "download", "--no-deps", "--dest", wheels, *(f"{n}=={pins[n]}" for n in wanted))
     for wheel in WHEELS:
         shutil.copy(wheel, wheels)
@@ -191,3 +243,8 @@ def test_an_inference_and_the_command_on_a_bare_system(bare):
     bare(f"python - <<'END'\n{WRITES_A_MODEL}\nEND")
     assert "/tmp/m.onnx will run" in bare("rondel check /tmp/m.onnx")
     assert "float32[2]" in bare("rondel run /tmp/m.onnx -i x=random:f32[2]")
+
+
+def test_the_demo_on_a_bare_system(bare):
+    shown = bare("python examples/demo/demo.py --quick")
+    assert shown.count("agrees with") == 3 and "could not run" not in shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -28,21 +29,27 @@ def application(
 
     models: a model, whose name is that of its file, or "model"; or a dict of names to models. Bytes are kept in the cluster; a path is
         read by each replica, so it must be on storage that all nodes share.
-    settings: batches, limits and sequences, as of rondel.serve; a sequence's states are in one replica, so sequences need replicas=1.
+    settings: batches, limits and sequences, as of rondel.serve. A sequence's states are in one replica: with another number than
+        replicas=1, requests of a sequence are refused.
     replicas: their number, or the least and the most, between which Ray Serve scales with the load. cpus: the processors of each.
     requests: how many requests a replica works on at once. token: what requests must bring, "Authorization: Bearer TOKEN"; None: nothing.
     routes: makes the ASGI application of a replica from its rondel.serve.Service; None: rondel.serve.application.
     deployment: further arguments of ray.serve.deployment.
 
     The models are loaded here once, so that their errors are raised at once. To load or unload a model over HTTP changes one replica
-    only. Raises CallerError for an empty token. Needs the extras `ray` and `serve` of the package.
+    only. Raises CallerError for an empty token, and for states of sequences in several replicas. Needs the extras `ray` and `serve` of the package.
     """
     from ray import serve
 
-    from ..serve import Service
+    from ..serve import ModelSettings, Service
     from ..session import InferenceSession
 
     sources = {name: _absolute(model_source(model)) for name, model in _named(models).items()}
+    settings = settings or ModelSettings()
+    if replicas != 1:
+        if settings.states:
+            raise CallerError(f"application: a sequence's states are in one replica; expected replicas=1 with settings.states, not {replicas}")
+        settings = dataclasses.replace(settings, states={})
     Service({}, settings, token=token)  # its errors
 
     def build():  # Ray Serve tells a builder from an application by its being a plain function

@@ -65,6 +65,12 @@ std::optional<std::uint32_t> abi_in(File& file, const Elf64_Phdr& notes) {
   return std::nullopt;
 }
 
+#if defined(__aarch64__)
+constexpr Elf64_Half our_machine = EM_AARCH64;
+#else
+constexpr Elf64_Half our_machine = EM_X86_64;
+#endif
+
 }  // namespace
 
 void check_compiled_file(const std::filesystem::path& path) {
@@ -78,7 +84,7 @@ void check_compiled_file(const std::filesystem::path& path) {
                           header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_type == ET_DYN &&
                           header->e_phentsize == sizeof(Elf64_Phdr);
   require(is_library, "{} is no compiled model; `rondel compile` makes one of a model", shown);
-  require(header->e_machine == EM_X86_64, "{} was compiled for another kind of processor", shown);
+  require(header->e_machine == our_machine, "{} was compiled for another kind of processor", shown);
   const std::uint64_t sections = std::uint64_t{header->e_shnum} * header->e_shentsize;
   bool whole = file.holds(header->e_shoff, sections);
   std::optional<std::uint32_t> found;

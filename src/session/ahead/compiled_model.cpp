@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -41,7 +42,10 @@ std::string path_of_this_file(const std::filesystem::path& library) {
 const CompiledModelApi& api_of(const std::filesystem::path& library) {
   ahead::check_compiled_file(library);
   // Never unloaded: threads of the library may run until the process ends.
-  const std::string path = path_of_this_file(std::filesystem::absolute(library));
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::absolute(library, error);
+  require(!error, "{} cannot be read: {}", library.string(), error.message());
+  const std::string path = path_of_this_file(whole);
   void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* why = ::dlerror();
@@ -100,7 +104,8 @@ ModelInfo info_of(const CompiledModelApi& api) {
   constexpr std::string_view custom = "custom ";
   for (auto& [name, text] : pairs(api, api.info())) {
     if (const auto it = fields.find(name); it != fields.end()) *it->second = text;
-    else if (name == "version") info.version = std::stoll(text);
+    else if (name == "version")
+      std::from_chars(text.data(), text.data() + text.size(), info.version);
     else if (name.starts_with(custom)) info.custom_metadata[name.substr(custom.size())] = text;
   }
   return info;

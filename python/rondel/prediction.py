@@ -22,6 +22,7 @@ class Predictor:
     outputs: the names of the outputs; None: all.
     columns: dict of the names of inputs to those of columns, where they differ.
     keep: names of columns to pass on; None: all that are no input.
+    batch_size: the most rows of a run; None: all of a batch.
     sess_options: how the model is compiled, and its limits.
 
     Columns of numbers are cast to the inputs' dtypes where their kind allows it, and columns of lists are stacked. Raises
@@ -36,6 +37,7 @@ class Predictor:
         columns: Mapping[str, str] | None = None,
         keep: Iterable[str] | None = None,
         sess_options: SessionOptions | None = None,
+        batch_size: int | None = None,
     ) -> None:
         self._session = InferenceSession(model, sess_options)
         known = [o.name for o in self._session.get_outputs()]
@@ -51,6 +53,7 @@ class Predictor:
         self._keep = None if keep is None else list(keep)
         extents = {i.shape[0] for i in inputs if i.shape and isinstance(i.shape[0], int)}
         self._extent = extents.pop() if len(extents) == 1 else None
+        self._most = batch_size
 
     def __call__(self, batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         feeds = {name: fitting(_array(batch, column), kind) for name, (kind, column) in self._inputs.items()}
@@ -60,13 +63,14 @@ class Predictor:
         for name in self._outputs:
             if name in passed:
                 raise CallerError(f"predict: {name!r} is a column and an output; name the columns to keep in keep=")
-        parts = [self._part(feeds, first, rows) for first in range(0, max(rows, 1), self._extent or max(rows, 1))]
+        step = self._extent or min(max(rows, 1), self._most or max(rows, 1))
+        parts = [self._part(feeds, first, min(first + step, rows)) for first in range(0, max(rows, 1), step)]
         return {**passed, **{name: x[0] if len(x) == 1 else np.concatenate(x) for name, *x in zip(self._outputs, *parts)}}
 
-    def _part(self, feeds, first, rows):
-        extent = self._extent or rows
-        count = min(extent, rows - first)
-        part = {name: x[first : first + count] for name, x in feeds.items()}
+    def _part(self, feeds, first, end):
+        count = end - first
+        extent = self._extent or count
+        part = {name: x[first:end] for name, x in feeds.items()}
         if count < extent:
             part = {name: _filled(x, extent) for name, x in part.items()}
         found = self._session.run(self._outputs, part)

@@ -21,8 +21,8 @@ from rondel import sweeps  # noqa: E402
 STATES = pathlib.Path(__file__).parents[1] / "python" / "mdf" / "states.json"
 
 
-def job(points=4000):
-    return sweeps.MdfSweep(STATES, 100, 0.01, set={"sine_node.period": sweeps.span(0.2, 0.8, points)}, record=["sine_node.out_port"])
+def job(points=4000, model=STATES):
+    return sweeps.MdfSweep(model, 100, 0.01, set={"sine_node.period": sweeps.span(0.2, 0.8, points)}, record=["sine_node.out_port"])
 
 
 class Announced(sweeps.MdfSweep):
@@ -64,15 +64,30 @@ def test_from_the_shell_with_ray_client(cluster, tmp_path):
     np.testing.assert_allclose(rows["sine_node.out_port"], expected["sine_node.out_port"][-1], rtol=1e-6, atol=1e-9)
 
 
+def points_for(seconds):
+    """The points of a part that takes so long on one core."""
+    one, points, took = job(100_000, on_one_core()), 10_000, []
+    for k in range(10):
+        begin = time.perf_counter()
+        one.part(k * points, points)
+        took.append(time.perf_counter() - begin)
+    return int(points * seconds / min(took))
+
+
+def on_one_core():
+    options = rondel.SessionOptions()
+    options.intra_op_num_threads = 1
+    return rondel.mdf.load(STATES, options)
+
+
 def test_what_a_second_worker_gains_and_ray_takes(cluster, note):
     """Gives figures for docs/scale.md: batches of 10 ms on two nodes with a worker each, on one, and in this process."""
-    begin = time.perf_counter()
-    job(40_000).part(0, 40_000)
-    batch, parts = max(1, int(40_000 * 0.010 / (time.perf_counter() - begin))), 400
-    work, figures = job(batch * parts), {}
-    for workers in (2, 1):
-        if workers == 1:
-            cluster.kill_node()
+    batch, parts = points_for(0.010), 2000
+    work, figures = job(batch * parts, on_one_core()), {}
+    cluster.kill_node()
+    for workers in (1, 2):
+        if workers == 2:
+            cluster.complete()
         rondel.ray.sweep(job(100), batch=2, cpus=2, progress=False)  # starts the workers
         begin = time.perf_counter()
         assert rondel.ray.sweep(work, batch=batch, cpus=2, progress=False).points == batch * parts
@@ -80,4 +95,5 @@ def test_what_a_second_worker_gains_and_ray_takes(cluster, note):
     begin = time.perf_counter()
     sweeps.run(work, batch=batch, progress=False)
     figures["here"] = time.perf_counter() - begin
-    note(f"sweep on Ray: {parts} parts of {batch} points, seconds: " + json.dumps({name: round(x, 2) for name, x in figures.items()}))
+    note(f"sweep on Ray: {parts} parts of {batch} points, {1e3 * figures['here'] / parts:.1f} ms each, seconds: " + json.dumps({name: round(x, 2) for name, x in figures.items()}))
+    note(f"sweep on Ray: 2 workers are {figures['1 workers'] / figures['2 workers']:.2f} times as fast as 1; Ray's share with 1 is {100 * (1 - figures['here'] / figures['1 workers']):.1f} %")

@@ -54,6 +54,18 @@ def test_rows_are_those_of_single_runs(series, tmp_path):
     assert least["counter_node.out_port"] == (1 if series else 21)
 
 
+def test_a_pickled_model_keeps_its_options():
+    options = rondel.SessionOptions()
+    options.max_memory_bytes = 100_000
+    model = rondel.mdf.load(STATES, options)
+    job = pickle.loads(pickle.dumps(sweeps.MdfSweep(model, 20, 0.01, set={"sine_node.period": sweeps.span(0.2, 0.8, 100_000)})))
+    with pytest.raises(rondel.LimitExceeded):
+        job.part(0, 100_000)
+    assert len(job.part(0, 10)["point"]) == 10
+    usual = pickle.loads(pickle.dumps(rondel.mdf.load(STATES)))
+    assert usual.run(3, 0.1)["sine_node.out_port"].tolist() == rondel.mdf.load(STATES).run(3, 0.1)["sine_node.out_port"].tolist()
+
+
 SOLVER = """solver (float k, float[2] b, int64 n) => (float y, float[2] z) <bool yes = {1}, float t = {0.5}> {
   one = Constant <value_float = 1.0> ()
   y = Loop (n, yes, one) <body = step (int64 i, bool c, float v) => (bool c1, float v1) { c1 = Identity (c) d = Mul (v, k) v1 = Mul (d, t) }>

@@ -63,12 +63,13 @@ def loads(model: str | bytes | Mapping[str, Any] | Any, sess_options: SessionOpt
 
 
 def _read(source, sess_options):
-    options = copy.copy(checked_options(sess_options, SessionOptions, "sess_options"))
+    given = copy.copy(checked_options(sess_options, SessionOptions, "sess_options"))
+    options = copy.copy(given)
     if options.max_memory_bytes == SessionOptions().max_memory_bytes:
         options.max_memory_bytes = default_budget()
     model, found = _rondel.mdf.read(source, options)
     issue_warnings(found, stacklevel=4)
-    return Model(model, options, _text(source))
+    return Model(model, options, _text(source), given)
 
 
 def _text(source):
@@ -137,14 +138,19 @@ class Results(Mapping[str, np.ndarray]):
 class Model:
     """A model in MDF, made by `load` or `loads`. Many threads may run it at once.
 
-    Compiled code is kept: a run with other values, steps or dt compiles nothing.
+    Compiled code is kept: a run with other values, steps or dt compiles nothing. A model that was pickled is read and compiled anew,
+    with the options that were given; a budget by default is that of the machine on which it is read.
     """
 
-    def __init__(self, model: Any, options: SessionOptions, source: str | bytes) -> None:
+    def __init__(self, model: Any, options: SessionOptions, source: str | bytes, given: SessionOptions) -> None:
         self._options = options
         self._model = model
         self._source = source  # a text, so that a file that has changed since is not read
+        self._given = given
         self._last_within = None, None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return loads, (self._source, self._given)
 
     @property
     def name(self) -> str:

@@ -62,6 +62,12 @@ def model_bytes(model: Model) -> bytes:
         raise CallerError(f"the model '{source}' cannot be sent to a cluster as one message: {error}") from error
 
 
+def assigned_processors() -> int:
+    """The processors that Ray counts for this worker, at least one; 0 outside of a worker."""
+    context = ray.get_runtime_context()
+    return max(1, int(context.get_assigned_resources().get("CPU", 1))) if context.get_actor_id() or context.get_task_id() else 0
+
+
 def fetched(x: Any) -> Any:
     """x, or what it refers to in the object store, of which each node keeps one copy."""
     return ray.get(x) if isinstance(x, ray.ObjectRef) else x

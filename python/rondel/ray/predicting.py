@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,15 +11,17 @@ import ray
 from .. import prediction
 from ..models import Model
 from ..options import SessionOptions
-from .cluster import fetched, model_bytes
+from .cluster import assigned_processors, fetched, model_bytes
 
 
 class Predictor(prediction.Predictor):
     """rondel.prediction.Predictor for `Dataset.map_batches`: `model` may be an ObjectRef of a model's bytes, of which each node keeps
-    one copy. Each worker compiles a session of its own."""
+    one copy. Each worker compiles a session of its own, with as many threads as it has processors, unless sess_options say it."""
 
-    def __init__(self, model: Any, **settings: Any) -> None:
-        super().__init__(fetched(model), **settings)
+    def __init__(self, model: Any, *, sess_options: SessionOptions | None = None, **settings: Any) -> None:
+        options = copy.copy(sess_options) if sess_options is not None else SessionOptions()
+        options.intra_op_num_threads = options.intra_op_num_threads or assigned_processors()
+        super().__init__(fetched(model), sess_options=options, **settings)
 
 
 def predict(
@@ -30,6 +33,7 @@ def predict(
     keep: Iterable[str] | None = None,
     sess_options: SessionOptions | None = None,
     batch_size: int = 1024,
+    runs: int = 1,
     workers: int | tuple[int, int] = 1,
     cpus: float = 1,
     **remote: Any,
@@ -38,7 +42,8 @@ def predict(
 
     dataset: a ray.data.Dataset, such as ray.data.read_parquet(...) or ray.data.from_numpy(...). outputs, columns, keep, sess_options: as in
         rondel.prediction.Predictor.
-    batch_size: rows in a run. workers: the number of workers, or the least and the most. cpus: the processors of a worker.
+    batch_size: rows in a run. runs: how many runs a worker makes of what Ray hands it at once. Ray takes about a millisecond each time:
+        with runs of less than 50 ms, more of them make it count less, and take as many times the memory for rows. workers: the number of workers, or the least and the most. cpus: the processors of a worker.
     remote: further arguments of map_batches.
 
     The model is compiled here once, so that its errors are raised at once. A worker or a node that dies is replaced by Ray, which
@@ -48,13 +53,13 @@ def predict(
 
     sizes = {"size": workers} if isinstance(workers, int) else dict(zip(("min_size", "max_size"), workers))
     data = model_bytes(model)
-    settings = {"outputs": outputs, "columns": columns, "keep": keep, "sess_options": sess_options}
+    settings = {"outputs": outputs, "columns": columns, "keep": keep, "sess_options": sess_options, "batch_size": batch_size}
     prediction.Predictor(data, **settings)
     return dataset.map_batches(
         Predictor,
         fn_constructor_args=(ray.put(data),),
         fn_constructor_kwargs=settings,
-        batch_size=batch_size,
+        batch_size=runs * batch_size,
         batch_format="numpy",
         compute=ray.data.ActorPoolStrategy(**sizes),
         num_cpus=cpus,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import time
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -18,8 +19,11 @@ from .cluster import cause_of, connect
 #: How often Ray repeats a part whose worker or node died. A part that ends its process by itself must not go on for ever.
 _RETRIES = 20
 
-#: Parts under way for each processor: enough for the next one to be there, few enough for the object store.
+#: Tasks under way for each processor: enough for the next one to be there, few enough for the object store.
 _AHEAD = 3
+
+#: What a task is to take: parts in a row go into one task, since each task costs Ray, and the driver, milliseconds.
+_TASK_SECONDS, _TASK_BYTES = 1.0, 16 << 20
 
 
 def sweep(
@@ -41,24 +45,28 @@ def sweep(
 
 
 def _parts(job, ranges, cpus) -> Iterator[Columns]:
-    part = ray.remote(num_cpus=cpus, max_retries=_RETRIES, scheduling_strategy="SPREAD")(_part)
+    task = ray.remote(num_cpus=cpus, max_retries=_RETRIES, scheduling_strategy="SPREAD")(_run_parts)
     shipped = ray.put(cloudpickle.dumps(job))
     under_way: deque = deque()
-    waiting = iter(ranges)
+    waiting, together = deque(ranges), 1
     try:
-        for place in waiting:
-            under_way.append(part.remote([shipped], *place))
-            if len(under_way) >= _most_under_way():
-                yield _result(under_way.popleft())
-        while under_way:
-            yield _result(under_way.popleft())
+        while waiting or under_way:
+            most = max(8, int(_AHEAD * ray.cluster_resources().get("CPU", 1)))
+            while waiting and len(under_way) < most:
+                places = [waiting.popleft() for _ in range(min(together, len(waiting)))]
+                under_way.append(task.remote([shipped], places))
+            found, seconds = _result(under_way.popleft())
+            together = min(_parts_of_a_task(found, seconds), max(1, len(waiting) // most))
+            yield from found
     finally:
         for reference in under_way:
             ray.cancel(reference)
 
 
-def _most_under_way():
-    return max(8, int(_AHEAD * ray.cluster_resources().get("CPU", 1)))
+def _parts_of_a_task(found: list[Columns], seconds: float) -> int:
+    """How many parts like these fill a task."""
+    size = sum(x.nbytes for columns in found for x in columns.values())
+    return max(1, int(len(found) * min(_TASK_SECONDS / max(seconds, 1e-6), _TASK_BYTES / max(size, 1))))
 
 
 def _result(reference):
@@ -68,8 +76,10 @@ def _result(reference):
         raise cause_of(error) from None
 
 
-def _part(shipped, first, count):
-    return _job(shipped[0]).part(first, count)
+def _run_parts(shipped, places) -> tuple[list[Columns], float]:
+    """The columns of some parts, and the seconds that they took."""
+    job, begin = _job(shipped[0]), time.perf_counter()
+    return [job.part(first, count) for first, count in places], time.perf_counter() - begin
 
 
 @functools.lru_cache(2)

@@ -88,13 +88,6 @@ class MdfSweep:
             settings["inputs"] = None
         return values, self._model.run(**settings, **given, progress=False)
 
-    def __getstate__(self):
-        return {**self.__dict__, "_model": self._model._source}
-
-    def __setstate__(self, state):
-        self.__dict__.update(state)
-        self._model = mdf.loads(self._model)
-
 
 def _mdf_model(model):
     if isinstance(model, mdf.Model):

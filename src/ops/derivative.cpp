@@ -170,18 +170,25 @@ Dual cosh(const Dual& x) {
   return function(x, "cosh", [](const Dual& at, const Dual&) { return sinh(at); });
 }
 Dual tanh(const Dual& x) {
-  return function(x, "tanh", [](const Dual&, const Dual& y) { return (1 - y) * (1 + y); });
+  return function(x, "tanh", [](const Dual&, const Dual& y) {
+    const Dual sum = 1 + y, difference = 1 - y;  // in this order, whatever the compiler
+    return difference * sum;
+  });
 }
 Dual asinh(const Dual& x) {
   return function(x, "asinh", [](const Dual& at, const Dual&) { return 1 / sqrt(at * at + 1); });
 }
 Dual acosh(const Dual& x) {
-  return function(x, "acosh",
-                  [](const Dual& at, const Dual&) { return 1 / sqrt((at - 1) * (at + 1)); });
+  return function(x, "acosh", [](const Dual& at, const Dual&) {
+    const Dual above = at + 1, below = at - 1;
+    return 1 / sqrt(below * above);
+  });
 }
 Dual atanh(const Dual& x) {
-  return function(x, "atanh",
-                  [](const Dual& at, const Dual&) { return 1 / ((1 - at) * (1 + at)); });
+  return function(x, "atanh", [](const Dual& at, const Dual&) {
+    const Dual sum = 1 + at, difference = 1 - at;
+    return 1 / (difference * sum);
+  });
 }
 
 Dual pow(const Dual& x, const Dual& y) {

@@ -46,6 +46,13 @@ def test_a_fixed_extent_is_filled_up(rows):
     np.testing.assert_allclose(found["y"], x @ W, rtol=1e-5)
 
 
+@pytest.mark.parametrize("size", [1, 3, 7, 100])
+def test_runs_of_a_few_rows_give_the_same(size):
+    found = Predictor(linear(), outputs="y", batch_size=size)({"x": X})
+    np.testing.assert_allclose(found["y"], Predictor(linear(), outputs="y")({"x": X})["y"], rtol=1e-6)
+    assert Predictor(linear(), outputs="y", batch_size=size)({"x": X[:0]})["y"].shape == (0, 2)
+
+
 def test_no_rows():
     assert Predictor(linear(), outputs="y")({"x": X[:0]})["y"].shape == (0, 2)
 

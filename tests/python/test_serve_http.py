@@ -219,8 +219,9 @@ def test_too_large_unknown_and_wrong_methods(server):
     assert ask(server.url, path, b"xx", {"Content-Encoding": "br"})[0] == 415
     assert ask(server.url, path)[0] == 405
     for missing in ("/v2/models/none/infer", "/v2/models/tanh/versions/2/infer"):
-        status, _, body = ask(server.url, missing, {"inputs": [X]})
-        assert status == 404 and "no" in json.loads(body)["error"]
+        for sent in ({"inputs": [X]}, {}, b"{"):
+            status, _, body = ask(server.url, missing, sent)
+            assert status == 404 and "no" in json.loads(body)["error"]
     assert ask(server.url, "/v2/nothing")[0] == 404 and ask(server.url, "/v2/models/none")[0] == 404
 
 

@@ -209,8 +209,8 @@ def bare(tmp_path_factory):
     for line in (ROOT / "tools" / "requirements.txt").read_text().splitlines():
         name, _, version = line.partition("==")
         pins[name] = version
-    wanted = ["numpy", "onnx", "ml_dtypes", "protobuf", "typing_extensions", "pytest", "iniconfig", "packaging", "pluggy", "Pygments", *OF_THE_DEMO]
-    run(sys.executable, "-m", "pip", "download", "--no-deps", "--dest", wheels, *(f"{n}=={pins[n]}" for n in wanted))
+    wanted = ("numpy", "onnx", "ml_dtypes", "protobuf", "typing_extensions", "pytest", "iniconfig", "packaging", "pluggy", "Pygments")
+    run(sys.executable, "-m", "pip", "download", "--no-deps", "--dest", wheels, *(f"{n}=={pins[n]}" for n in (*wanted, *OF_THE_DEMO)))
     for wheel in WHEELS:
         shutil.copy(wheel, wheels)
     shutil.copytree(ROOT / "docs", root / "rondel" / "docs")
@@ -225,6 +225,7 @@ def bare(tmp_path_factory):
 
     shell("python3 -m venv /venv")
     shell(f"pip install --no-index --find-links /wheels rondel {' '.join(wanted)}")
+    shell(f"pip install --no-index --no-deps --find-links /wheels {' '.join(OF_THE_DEMO)}")  # silero-vad asks for torch, which its model does not need
     return shell
 
 

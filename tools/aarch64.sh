@@ -17,7 +17,7 @@ if [ "$(cat "$here/root/.stamp" 2>/dev/null)" != "${packages[*]}" ]; then
   echo "${packages[*]}" > "$here/root/.stamp"
 fi
 for library in protobuf onnx; do
-  DEPS=$here/deps DEPS_CMAKE="${for_target[*]} -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc" tools/deps.sh "$library"
+  RONDEL_DEPS=$here/deps DEPS_CMAKE="${for_target[*]} -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc" tools/deps.sh "$library"
 done
 cmake -S . -B "$here/tree" -G Ninja -DCMAKE_BUILD_TYPE=Release -DRONDEL_UNITY=ON "${for_target[@]}" \
   -DRONDEL_DEPS="$here/deps" -DRONDEL_PYTHON=OFF -DRONDEL_INSTALL=OFF

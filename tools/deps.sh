@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # tools/deps.sh [--done] NAME: builds or unpacks one library from its source package into .deps/NAME.
 # Names: protobuf onnx. Versions and hashes are pinned here. A library is rebuilt only if its recipe changes.
-# Downloads with pip of .venv/, or of the interpreter DEPS_PYTHON. Builds into the folder DEPS instead, if it is set, with
+# Downloads with pip of .venv/, or of the interpreter DEPS_PYTHON. Builds into the folder RONDEL_DEPS instead, if it is set, with
 # DEPS_CMAKE, a list of arguments, for another processor.
 # --done only tests whether the library is up to date (exit code 0).
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-deps=${DEPS:-$root/.deps}
+deps=${RONDEL_DEPS:-$root/.deps}
 python=${DEPS_PYTHON:-$root/.venv/bin/python}
 jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 read -ra for_target <<< "${DEPS_CMAKE:-}"

@@ -22,7 +22,7 @@ class Predictor:
     outputs: the names of the outputs; None: all.
     columns: dict of the names of inputs to those of columns, where they differ.
     keep: names of columns to pass on; None: all that are no input.
-    batch_size: the most rows of a run; None: all of a batch.
+    batch_size: the most rows of a run; None: all of a batch. Inputs of a fixed extent keep that.
     sess_options: how the model is compiled, and its limits.
 
     Columns of numbers are cast to the inputs' dtypes where their kind allows it, and columns of lists are stacked. Raises
@@ -53,7 +53,7 @@ class Predictor:
         self._keep = None if keep is None else list(keep)
         extents = {i.shape[0] for i in inputs if i.shape and isinstance(i.shape[0], int)}
         self._extent = extents.pop() if len(extents) == 1 else None
-        self._most = batch_size
+        self._most = None if batch_size is None else checked_count("batch_size", batch_size)
 
     def __call__(self, batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         feeds = {name: fitting(_array(batch, column), kind) for name, (kind, column) in self._inputs.items()}
@@ -75,6 +75,13 @@ class Predictor:
             part = {name: _filled(x, extent) for name, x in part.items()}
         found = self._session.run(self._outputs, part)
         return [_rows(name, x, extent)[:count] for name, x in zip(self._outputs, found)]
+
+
+def checked_count(name: str, count: Any) -> int:
+    """The count; CallerError if it is no integer of 1 or more."""
+    if isinstance(count, bool) or not hasattr(count, "__index__") or count.__index__() < 1:
+        raise CallerError(f"predict: {name} is {count!r}; expected an integer of 1 or more")
+    return count.__index__()
 
 
 def _filled(x, extent):

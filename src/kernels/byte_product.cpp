@@ -237,9 +237,10 @@ void fill_panel_neon(const std::uint8_t* b, std::int64_t step, std::int64_t dept
                      std::int16_t* to) {
   for (std::int64_t k = 0; k < depth; k += 2, b += 2 * step, to += 2 * panel_columns) {
     const uint8x16_t row = vld1q_u8(b), next = k + 1 < depth ? vld1q_u8(b + step) : vdupq_n_u8(0);
-    vst2q_s16(to, {{widened<is_signed, false>(row), widened<is_signed, false>(next)}});
-    vst2q_s16(to + panel_columns,
-              {{widened<is_signed, true>(row), widened<is_signed, true>(next)}});
+    const int16x8x2_t first{{widened<is_signed, false>(row), widened<is_signed, false>(next)}};
+    const int16x8x2_t last{{widened<is_signed, true>(row), widened<is_signed, true>(next)}};
+    vst2q_s16(to, first);
+    vst2q_s16(to + panel_columns, last);
   }
 }
 

@@ -64,13 +64,19 @@ class Model {
     return std::make_shared<compile::LinkedCode>(std::move(codes));
   }
 
+#if defined(__aarch64__)
+  static constexpr const char* common_processor = "generic";
+#else
+  static constexpr const char* common_processor = "x86-64-v2";
+#endif
+
   Session make_session() const {
     if (const std::string missing = missing_instruction_sets(stored_.instruction_sets);
         !missing.empty())
       unsupported(
           "'{}' was compiled for the processor {}, and this one lacks {}; compile it for this "
-          "processor, or with --cpu x86-64-v2, which nearly all have",
-          stored_.name, stored_.cpu, missing);
+          "processor, or with --cpu {}, which nearly all have",
+          stored_.name, stored_.cpu, missing, common_processor);
     SessionOptions options;
     options.graph_optimization_level = static_cast<int>(stored_.optimization_level);
     options.intra_op_num_threads = static_cast<int>(stored_.threads);

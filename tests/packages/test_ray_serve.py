@@ -102,7 +102,9 @@ def test_replicas_come_with_the_load_and_a_sequence_is_refused_in_several(cluste
     seen.mkdir()
     slow = rounds(trips_for(0.2))
     scaling = {"min_replicas": 1, "max_replicas": 2, "target_ongoing_requests": 1, "upscale_delay_s": 1}
-    serve_on_head(rondel.ray.application({"net": slow, "sum": SUM.SerializeToString()}, replicas=(1, 2), routes=functools.partial(announced_routes, str(seen)), autoscaling_config=scaling))
+    models, routes = {"net": slow, "sum": SUM.SerializeToString()}, functools.partial(announced_routes, str(seen))
+    serve_on_head(rondel.ray.application(models, replicas=(1, 2), routes=routes, autoscaling_config=scaling))
+    assert len(Announcements(seen).workers()) == 1
     x, begin = np.zeros((8, 64), np.float32), time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(4) as pool, client() as http:
         while len(Announcements(seen).workers()) < 2:

@@ -95,5 +95,7 @@ def test_what_a_second_worker_gains_and_ray_takes(cluster, note):
     begin = time.perf_counter()
     sweeps.run(work, batch=batch, progress=False)
     figures["here"] = time.perf_counter() - begin
-    note(f"sweep on Ray: {parts} parts of {batch} points, {1e3 * figures['here'] / parts:.1f} ms each, seconds: " + json.dumps({name: round(x, 2) for name, x in figures.items()}))
-    note(f"sweep on Ray: 2 workers are {figures['1 workers'] / figures['2 workers']:.2f} times as fast as 1; Ray's share with 1 is {100 * (1 - figures['here'] / figures['1 workers']):.1f} %")
+    seconds = json.dumps({name: round(x, 2) for name, x in figures.items()})
+    note(f"sweep on Ray: {parts} parts of {batch} points, {1e3 * figures['here'] / parts:.1f} ms each, seconds: {seconds}")
+    gain, share = figures["1 workers"] / figures["2 workers"], 1 - figures["here"] / figures["1 workers"]
+    note(f"sweep on Ray: 2 workers are {gain:.2f} times as fast as 1; Ray's share with 1 is {100 * share:.1f} %")

@@ -30,7 +30,11 @@ import onnx
 text = '<ir_version: 10, opset_import: ["" : 21]> g (float[2] x) => (float[2] y) { y = Exp (x) }'
 onnx.save(onnx.parser.parse_model(text), "/tmp/m.onnx")
 """
-OF_THE_DEMO = ("onnxruntime", "flatbuffers", "skl2onnx", "scikit-learn", "scipy", "joblib", "threadpoolctl", "cloudpickle", "narwhals", "onnxscript", "onnx-ir", "sympy", "mpmath", "silero-vad")
+OF_THE_DEMO = (
+    "onnxruntime", "flatbuffers", "skl2onnx", "scikit-learn", "scipy", "joblib", "threadpoolctl", "cloudpickle", "narwhals",
+    "onnxscript", "onnx-ir", "sympy", "mpmath", "silero-vad",
+)  # fmt: skip
+CLEAN = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
 FIRST_RUN = ROOT / "examples" / "python" / "first_run.py"
 
 
@@ -152,12 +156,11 @@ def test_each_python_runs_its_wheel(wheel, tmp_path):
     if python is None:
         pytest.skip("its Python is not here")
     mine = environment(python, tmp_path, f"{wheel}[onnx]")
-    clean = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    assert "[1. 2. 4. 8.]" in run(mine / "python", FIRST_RUN, env=clean, cwd=tmp_path)
+    assert "[1. 2. 4. 8.]" in run(mine / "python", FIRST_RUN, env=CLEAN, cwd=tmp_path)
     readme = (ROOT / "README.md").read_text()
     code, shown = (re.search(rf"^```{fence}\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)[1] for fence in ("python run", "text output"))
-    assert run(mine / "python", "-c", code, env=clean, cwd=tmp_path) == shown
-    assert "usage" in run(mine / "rondel", "--help", env=clean, cwd=tmp_path)
+    assert run(mine / "python", "-c", code, env=CLEAN, cwd=tmp_path) == shown
+    assert "usage" in run(mine / "rondel", "--help", env=CLEAN, cwd=tmp_path)
 
 
 @pytest.fixture
@@ -178,13 +181,13 @@ def test_the_package_alone_needs_numpy_alone(ours, tanh, tmp_path):
     installed = json.loads(run(mine / "python", "-m", "pip", "list", "--format=json", "--exclude=pip", "--exclude=setuptools"))
     assert {package["name"] for package in installed} == {"numpy", "rondel"}
     code = f"import numpy, rondel; print(rondel.InferenceSession({str(tanh)!r}).run(None, {{'x': numpy.zeros(2, numpy.float32)}})[0])"
-    assert run(mine / "python", "-c", code, cwd=tmp_path) == "[0. 0.]\n"
+    assert run(mine / "python", "-c", code, env=CLEAN, cwd=tmp_path) == "[0. 0.]\n"
 
 
 def test_the_service_of_the_wheel(ours, tanh, tmp_path):
     mine = environment(sys.executable, tmp_path, f"{ours}[serve]")
     command = [mine / "rondel", "serve", tanh, "--port", "0", "--grpc-port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as server:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=CLEAN, cwd=tmp_path) as server:
         try:
             url = next(found[0] for line in server.stdout if (found := re.search(r"http://127\.0\.0\.1:\d+", line)))
             body = {"inputs": [{"name": "x", "datatype": "FP32", "shape": [2], "data": [0, 1]}]}

@@ -48,6 +48,9 @@ def test_a_fixed_extent_is_filled_up(rows):
 
 @pytest.mark.parametrize("size", [1, 3, 7, 100])
 def test_runs_of_a_few_rows_give_the_same(size):
+    counts = models.model("counts (float[n, 3] x) => (float[n, 3] y) { rows = Shape <end = 1> (x)  of_run = Cast <to = 1> (rows)  all = Shape (x)  y = Expand (of_run, all) }")
+    rows = Predictor(counts, batch_size=size)({"x": X})["y"][:, 0]
+    assert rows.tolist() == [min(size, 7 - first) for first in range(0, 7, size) for _ in range(min(size, 7 - first))]
     found = Predictor(linear(), outputs="y", batch_size=size)({"x": X})
     np.testing.assert_allclose(found["y"], Predictor(linear(), outputs="y")({"x": X})["y"], rtol=1e-6)
     assert Predictor(linear(), outputs="y", batch_size=size)({"x": X[:0]})["y"].shape == (0, 2)
@@ -60,6 +63,7 @@ def test_no_rows():
 @pytest.mark.parametrize(
     "wrong, message",
     [
+        (lambda: Predictor(linear(), outputs="y", batch_size=0), "batch_size is 0; expected an integer of 1 or more"),
         (lambda: Predictor(linear(), outputs="z"), "there is no output 'z'; there are 'y', 'total'"),
         (lambda: Predictor(linear(), columns={"q": "x"}), "columns names 'q', which is no input"),
         (lambda: Predictor(linear())({"x": X}), r"output 'total' is float32\[2\] for 7 rows; expected the rows on its first axis"),

@@ -64,8 +64,10 @@ def model_bytes(model: Model) -> bytes:
 
 def assigned_processors() -> int:
     """The processors that Ray counts for this worker, at least one; 0 outside of a worker."""
+    if not ray.is_initialized():  # asking for the context would start a cluster
+        return 0
     context = ray.get_runtime_context()
-    return max(1, int(context.get_assigned_resources().get("CPU", 1))) if context.get_actor_id() or context.get_task_id() else 0
+    return max(1, int(context.get_assigned_resources().get("CPU", 1))) if context.worker.mode == ray.WORKER_MODE else 0
 
 
 def fetched(x: Any) -> Any:

@@ -10,16 +10,17 @@ import ray
 
 from .. import prediction
 from ..models import Model
-from ..options import SessionOptions
+from ..options import SessionOptions, checked_options
 from .cluster import assigned_processors, fetched, model_bytes
 
 
 class Predictor(prediction.Predictor):
     """rondel.prediction.Predictor for `Dataset.map_batches`: `model` may be an ObjectRef of a model's bytes, of which each node keeps
-    one copy. Each worker compiles a session of its own, with as many threads as it has processors, unless sess_options say it."""
+    one copy. Each worker compiles a session of its own, with as many threads as Ray counts processors for it, unless sess_options ask
+    for a number above 0."""
 
     def __init__(self, model: Any, *, sess_options: SessionOptions | None = None, **settings: Any) -> None:
-        options = copy.copy(sess_options) if sess_options is not None else SessionOptions()
+        options = copy.copy(checked_options(sess_options, SessionOptions, "sess_options"))
         options.intra_op_num_threads = options.intra_op_num_threads or assigned_processors()
         super().__init__(fetched(model), sess_options=options, **settings)
 
@@ -42,8 +43,10 @@ def predict(
 
     dataset: a ray.data.Dataset, such as ray.data.read_parquet(...) or ray.data.from_numpy(...). outputs, columns, keep, sess_options: as in
         rondel.prediction.Predictor.
-    batch_size: rows in a run. runs: how many runs a worker makes of what Ray hands it at once. Ray takes about a millisecond each time:
-        with runs of less than 50 ms, more of them make it count less, and take as many times the memory for rows. workers: the number of workers, or the least and the most. cpus: the processors of a worker.
+    batch_size: rows in a run.
+    runs: how many runs a worker makes of what Ray hands it at once. Ray takes about a millisecond each time: where a run takes less
+        than 50 ms, more runs make Ray's time count less. They take as many times the memory for rows.
+    workers: the number of workers, or the least and the most. cpus: the processors of a worker.
     remote: further arguments of map_batches.
 
     The model is compiled here once, so that its errors are raised at once. A worker or a node that dies is replaced by Ray, which
@@ -51,6 +54,8 @@ def predict(
     """
     import ray.data
 
+    for name, count in (("batch_size", batch_size), ("runs", runs)):
+        prediction.checked_count(name, count)
     sizes = {"size": workers} if isinstance(workers, int) else dict(zip(("min_size", "max_size"), workers))
     data = model_bytes(model)
     settings = {"outputs": outputs, "columns": columns, "keep": keep, "sess_options": sess_options, "batch_size": batch_size}

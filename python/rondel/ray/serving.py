@@ -37,7 +37,8 @@ def application(
     deployment: further arguments of ray.serve.deployment.
 
     The models are loaded here once, so that their errors are raised at once. To load or unload a model over HTTP changes one replica
-    only. Raises CallerError for an empty token, and for states of sequences in several replicas. Needs the extras `ray` and `serve` of the package.
+    only. Raises CallerError for an empty token, and for states of sequences in several replicas. Needs the extras `ray` and `serve` of
+    the package.
     """
     from ray import serve
 
@@ -45,8 +46,10 @@ def application(
     from ..session import InferenceSession
 
     sources = {name: _absolute(model_source(model)) for name, model in _named(models).items()}
+    scaling = {"num_replicas": replicas} if isinstance(replicas, int) else {"autoscaling_config": _autoscaling(replicas)}
+    deployed = {"name": "rondel", "max_ongoing_requests": requests, "ray_actor_options": {"num_cpus": cpus}, **scaling, **deployment}
     settings = settings or ModelSettings()
-    if replicas != 1:
+    if deployed.get("num_replicas") != 1 or "autoscaling_config" in deployed:
         if settings.states:
             raise CallerError(f"application: a sequence's states are in one replica; expected replicas=1 with settings.states, not {replicas}")
         settings = dataclasses.replace(settings, states={})
@@ -57,8 +60,6 @@ def application(
 
     for source in sources.values():
         InferenceSession(source)
-    scaling = {"num_replicas": replicas} if isinstance(replicas, int) else {"autoscaling_config": _autoscaling(replicas)}
-    deployed = {"name": "rondel", "max_ongoing_requests": requests, "ray_actor_options": {"num_cpus": cpus}, **scaling, **deployment}
     return serve.deployment(serve.ingress(build)(), **deployed).bind()
 
 

@@ -1,4 +1,4 @@
-"""Sweeps over a cluster: each part is a task, and results come back in order."""
+"""Sweeps over a cluster: parts in a row are a task of about a second, and results come back in order."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def sweep(
     """rondel.sweeps.run on a cluster.
 
     job: an MdfSweep or OnnxSweep, which is sent to each node once and compiled once in each worker. on: the cluster, as in `connect`.
-    cpus: the processors of a part. Parts of a worker or node that dies are repeated; rows come once, in the order of the points.
+    cpus: the processors of a task, which runs some parts. Tasks of a worker or node that dies are repeated; rows come once, in the
+    order of the points. If a part fails, no rows of its task come.
     """
     connect(on)
     return run(job, to, batch=batch, progress=progress, parts=functools.partial(_parts, cpus=cpus))

@@ -85,7 +85,7 @@ def _add_infer(app: Any, service: Service, max_request_bytes: int) -> None:
     async def infer(request: Request) -> Response:
         try:
             headers, path = request.headers, request.path_params
-            service.models.find(path["name"], path.get("version", ""))  # whatever the body is
+            service.models.find(path["name"], path.get("version", ""))  # 404, although the body may be wrong, too
             body = await _body(request, max_request_bytes)
             said = read_request(path["name"], path.get("version", ""), body, headers.get(LENGTH_HEADER))
             async with _WhileConnected(request):

@@ -133,11 +133,11 @@ PackedList PackedListWriter::without(const PackedList& list, ValueId position) {
 PackedList PackedListWriter::without_last(const PackedList& list) {
   const ValueId count = length(list), zero = b_.scalar(std::int64_t{0});
   check(b_("greater", {count, zero}), out_of_range);
-  if (!form_.ragged) return {slice(list[0], one(0), one(-1), form_.axis)};
+  if (!form_.ragged) return {slice(list[0], 0, -1, form_.axis)};
   // Of an empty list, position 0: nothing that never runs is refused when the model is read.
   const ValueId last = b_("max", {b_("sub", {count, b_.scalar(std::int64_t{1})}), zero});
   const ValueId begin = as_one(b_("gather", {list[1], last}, {{"axis", 0}}));
-  return {slice(list[0], one(0), begin, form_.axis), slice(list[1], one(0), one(-1), 0)};
+  return {slice(list[0], one(0), begin, form_.axis), slice(list[1], 0, -1, 0)};
 }
 
 // What is read.
@@ -168,8 +168,9 @@ ValueId PackedListWriter::item(const PackedList& list, ValueId position) {
   const auto bound = [&](ValueId bounds) {
     return as_one(b_("gather", {bounds, at}, {{"axis", 0}}));
   };
-  return slice(list[0], bound(slice(list[1], one(0), one(-1), 0)),
-               bound(slice(list[1], one(1), one(end), 0)), form_.axis);
+  // In this order, whatever the compiler, as in all that writes nodes.
+  const ValueId after = bound(slice(list[1], 1, end, 0)), begin = bound(slice(list[1], 0, -1, 0));
+  return slice(list[0], begin, after, form_.axis);
 }
 
 /// The tensors of a ragged list that must have one shape, along an axis of their own, which is
@@ -179,14 +180,14 @@ ValueId PackedListWriter::stacked(const PackedList& list) {
   const ValueId count = length(list);
   check(b_("greater", {count, b_.scalar(std::int64_t{0})}), nothing_to_join);
   const ValueId row = up_to(plus_one(count));
-  const ValueId first = slice(list[1], one(1), one(2), 0);
+  const ValueId first = slice(list[1], 1, 2, 0);
   check(b_("equal", {list[1], b_("mul", {row, first})}),
         "the tensors of the sequence have different shapes; expected one shape to join them");
   const ValueId shape = b_("shape", {list[0]});
   const ValueId apart = b_("concat",
-                           {slice(shape, one(0), one(form_.axis), 0), as_one(count),
+                           {slice(shape, 0, form_.axis, 0), as_one(count),
                             b_("div", {extent(list[0], form_.axis), as_one(count)}),
-                            slice(shape, one(form_.axis + 1), one(end), 0)},
+                            slice(shape, form_.axis + 1, end, 0)},
                            {{"axis", 0}});
   return b_("reshape", {list[0], apart}, {{"allowzero", 1}});
 }
@@ -194,8 +195,7 @@ ValueId PackedListWriter::stacked(const PackedList& list) {
 ValueId PackedListWriter::list(const PackedList& list) {
   if (!form_.ragged)
     return b_("split_to_sequence", {list[0]}, {{"axis", form_.axis}, {"keepdims", 0}});
-  const ValueId lengths = b_(
-      "sub", {slice(list[1], one(1), one(end), 0), slice(list[1], one(0), one(-1), 0)});
+  const ValueId lengths = b_("sub", {slice(list[1], 1, end, 0), slice(list[1], 0, -1, 0)});
   return b_("split_to_sequence", {list[0], lengths}, {{"axis", form_.axis}});
 }
 
@@ -237,6 +237,11 @@ ValueId PackedListWriter::from_front(ValueId position, ValueId length, bool end)
 
 ValueId PackedListWriter::slice(ValueId x, ValueId from, ValueId to, std::int64_t axis) {
   return b_("slice", {x, from, to, one(axis)});
+}
+
+ValueId PackedListWriter::slice(ValueId x, std::int64_t from, std::int64_t to, std::int64_t axis) {
+  const ValueId last = one(to), first = one(from);
+  return slice(x, first, last, axis);
 }
 
 ValueId PackedListWriter::extent(ValueId x, std::int64_t axis) {

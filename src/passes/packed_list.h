@@ -62,6 +62,7 @@ class PackedListWriter {
   ir::ValueId plus_one(ir::ValueId);
   ir::ValueId from_front(ir::ValueId position, ir::ValueId length, bool end);
   ir::ValueId slice(ir::ValueId, ir::ValueId from, ir::ValueId to, std::int64_t axis);
+  ir::ValueId slice(ir::ValueId, std::int64_t from, std::int64_t to, std::int64_t axis);
   ir::ValueId one(std::int64_t v) { return b_.integers({v}); }
   ir::ValueId as_one(ir::ValueId scalar) { return b_("unsqueeze", {scalar, one(0)}); }
   ir::ValueId extent(ir::ValueId, std::int64_t axis);  ///< i64[1]

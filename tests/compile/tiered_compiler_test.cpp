@@ -273,6 +273,9 @@ std::size_t compiling_threads() {
 }
 
 TEST(TieredCompiler, a_large_run_waits_for_what_is_being_compiled_already) {
+  // Threads of other tests end by themselves, and a new one has its name a moment after it began.
+  for (int k = 0; k < 1000 && compiling_threads() > 0; ++k)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   const std::size_t before = compiling_threads();
   SharedCode shared(SharedCode::Tier::optimised);
   TieredCompiler compiler(Execution::tiered, shared);

@@ -82,7 +82,8 @@ Program fixed_program(KernelFn kernel) {
   Builder b("fixed");
   const std::int32_t x = b.buffer({"x", DType::f32, Access::in, {-1}, true});
   const std::int32_t y = b.buffer({"y", DType::f32, Access::out, {-1}, true});
-  b.for_each(b.index(0), b.extent(y, 0), [&](Ex i) {
+  const Ex count = b.extent(y, 0), first = b.index(0);
+  b.for_each(first, count, [&](Ex i) {
     const Ex e = b.load(x, {i});
     b.store(y, {i}, e + e);
   });

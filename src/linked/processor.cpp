@@ -16,12 +16,20 @@ namespace {
 std::map<std::string_view, bool> instruction_sets() {
 #if defined(__aarch64__)
   const unsigned long has = getauxval(AT_HWCAP), has_too = getauxval(AT_HWCAP2);
-  return {{"crc", (has & HWCAP_CRC32) != 0},        {"lse", (has & HWCAP_ATOMICS) != 0},
-          {"rdm", (has & HWCAP_ASIMDRDM) != 0},     {"fullfp16", (has & HWCAP_ASIMDHP) != 0},
-          {"fp16fml", (has & HWCAP_ASIMDFHM) != 0}, {"complxnum", (has & HWCAP_FCMA) != 0},
-          {"dotprod", (has & HWCAP_ASIMDDP) != 0},  {"rcpc", (has & HWCAP_LRCPC) != 0},
-          {"sve", (has & HWCAP_SVE) != 0},          {"sve2", (has_too & HWCAP2_SVE2) != 0},
-          {"i8mm", (has_too & HWCAP2_I8MM) != 0},   {"bf16", (has_too & HWCAP2_BF16) != 0}};
+  return {{"crc", (has & HWCAP_CRC32) != 0},
+          {"lse", (has & HWCAP_ATOMICS) != 0},
+          {"rdm", (has & HWCAP_ASIMDRDM) != 0},
+          {"fullfp16", (has & HWCAP_ASIMDHP) != 0},
+          {"fp16fml", (has & HWCAP_ASIMDFHM) != 0},
+          {"complxnum", (has & HWCAP_FCMA) != 0},
+          {"dotprod", (has & HWCAP_ASIMDDP) != 0},
+          {"rcpc", (has & HWCAP_LRCPC) != 0},
+          {"sha3", (has & HWCAP_SHA3) != 0},
+          {"sve", (has & HWCAP_SVE) != 0},
+          {"sve2", (has_too & HWCAP2_SVE2) != 0},
+          {"i8mm", (has_too & HWCAP2_I8MM) != 0},
+          {"bf16", (has_too & HWCAP2_BF16) != 0},
+          {"cssc", (has_too & (1UL << 34)) != 0}};  // HWCAP2_CSSC, which older headers lack
 #else
   __builtin_cpu_init();
 #define RONDEL_HAS(llvm, gcc) \

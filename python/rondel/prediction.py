@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .casting import fitting
+from .counts import checked_count
 from .errors import CallerError
 from .models import Model
 from .options import SessionOptions
@@ -53,7 +54,7 @@ class Predictor:
         self._keep = None if keep is None else list(keep)
         extents = {i.shape[0] for i in inputs if i.shape and isinstance(i.shape[0], int)}
         self._extent = extents.pop() if len(extents) == 1 else None
-        self._most = None if batch_size is None else checked_count("batch_size", batch_size)
+        self._most = None if batch_size is None else checked_count("predict: batch_size", batch_size)
 
     def __call__(self, batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         feeds = {name: fitting(_array(batch, column), kind) for name, (kind, column) in self._inputs.items()}
@@ -75,13 +76,6 @@ class Predictor:
             part = {name: _filled(x, extent) for name, x in part.items()}
         found = self._session.run(self._outputs, part)
         return [_rows(name, x, extent)[:count] for name, x in zip(self._outputs, found)]
-
-
-def checked_count(name: str, count: Any) -> int:
-    """The count; CallerError if it is no integer of 1 or more."""
-    if isinstance(count, bool) or not hasattr(count, "__index__") or count.__index__() < 1:
-        raise CallerError(f"predict: {name} is {count!r}; expected an integer of 1 or more")
-    return count.__index__()
 
 
 def _filled(x, extent):

@@ -7,7 +7,7 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#elif defined(__aarch64__)
+#else  // aarch64
 #include <arm_neon.h>
 #endif
 
@@ -141,7 +141,7 @@ template <int rows, int panels, bool is_signed>
 
 /// Some rows of a times one panel.
 template <int rows>
-[[gnu::target("avx2")]] void panel_avx2(const ProductPart& part, const std::int16_t* panel) {
+[[gnu::target("avx2")]] void vector_panel(const ProductPart& part, const std::int16_t* panel) {
   RowPair sums[rows];
   for (int r = 0; r < rows; ++r) sums[r] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
   const std::int64_t depth = part.a->depth, step = part.a->step();
@@ -155,8 +155,8 @@ template <int rows>
 }
 
 template <bool is_signed>
-[[gnu::target("avx2")]] void fill_panel_avx2(const char* b, std::int64_t step, std::int64_t depth,
-                                             std::int16_t* to) {
+[[gnu::target("avx2")]] void fill_panel_by_vectors(const char* b, std::int64_t step,
+                                                   std::int64_t depth, std::int16_t* to) {
   for (std::int64_t k = 0; k < depth; k += 2, b += 2 * step, to += 2 * panel_columns) {
     const RowPair pair = pair_at<is_signed>(b, k + 1 < depth ? step : 0);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), pair.low);
@@ -164,16 +164,6 @@ template <bool is_signed>
   }
 }
 
-void rows_of_panel(const ProductPart& part, std::int64_t rows, const std::int16_t* panel) {
-  switch (rows) {
-    case 1: return panel_avx2<1>(part, panel);
-    case 2: return panel_avx2<2>(part, panel);
-    case 3: return panel_avx2<3>(part, panel);
-    case 4: return panel_avx2<4>(part, panel);
-    case 5: return panel_avx2<5>(part, panel);
-    default: return panel_avx2<6>(part, panel);
-  }
-}
 constexpr std::int64_t most_rows = 6;
 
 /// All rows of a, if they are few, times as many whole panels as are worked on at once. Returns the
@@ -192,15 +182,10 @@ std::int64_t direct_panels(const ProductPart& part, std::int64_t columns) {
   }
 }
 
-void fill_whole_panel(const ProductPart& part, std::int16_t* panel) {
-  const char* b = static_cast<const char*>(part.b.data);
-  part.b.is_signed ? fill_panel_avx2<true>(b, part.b_step, part.a->depth, panel)
-                   : fill_panel_avx2<false>(b, part.b_step, part.a->depth, panel);
-}
 bool has_panel_code() { return vectors() != Vectors::plain; }
-#elif defined(__aarch64__)
+#else  // aarch64
 /// Some rows of a times one panel.
-template <int rows> void panel_neon(const ProductPart& part, const std::int16_t* panel) {
+template <int rows> void vector_panel(const ProductPart& part, const std::int16_t* panel) {
   int32x4_t sums[rows][4];  // of 16 columns
   for (auto& row : sums)
     for (int32x4_t& sum : row) sum = vdupq_n_s32(0);
@@ -233,10 +218,11 @@ template <bool is_signed, bool last> int16x8_t widened(uint8x16_t bytes) {
 }
 
 template <bool is_signed>
-void fill_panel_neon(const std::uint8_t* b, std::int64_t step, std::int64_t depth,
-                     std::int16_t* to) {
+void fill_panel_by_vectors(const char* b, std::int64_t step, std::int64_t depth, std::int16_t* to) {
   for (std::int64_t k = 0; k < depth; k += 2, b += 2 * step, to += 2 * panel_columns) {
-    const uint8x16_t row = vld1q_u8(b), next = k + 1 < depth ? vld1q_u8(b + step) : vdupq_n_u8(0);
+    const auto* at = reinterpret_cast<const std::uint8_t*>(b);
+    const uint8x16_t row = vld1q_u8(at);
+    const uint8x16_t next = k + 1 < depth ? vld1q_u8(at + step) : vdupq_n_u8(0);
     const int16x8x2_t first{{widened<is_signed, false>(row), widened<is_signed, false>(next)}};
     const int16x8x2_t last{{widened<is_signed, true>(row), widened<is_signed, true>(next)}};
     vst2q_s16(to, first);
@@ -244,40 +230,29 @@ void fill_panel_neon(const std::uint8_t* b, std::int64_t step, std::int64_t dept
   }
 }
 
-void fill_whole_panel(const ProductPart& part, std::int16_t* panel) {
-  const auto* b = static_cast<const std::uint8_t*>(part.b.data);
-  part.b.is_signed ? fill_panel_neon<true>(b, part.b_step, part.a->depth, panel)
-                   : fill_panel_neon<false>(b, part.b_step, part.a->depth, panel);
-}
-
-void rows_of_panel(const ProductPart& part, std::int64_t rows, const std::int16_t* panel) {
-  switch (rows) {
-    case 1: return panel_neon<1>(part, panel);
-    case 2: return panel_neon<2>(part, panel);
-    case 3: return panel_neon<3>(part, panel);
-    default: return panel_neon<4>(part, panel);
-  }
-}
 constexpr std::int64_t most_rows = 4;
 
 std::int64_t direct_panels(const ProductPart&, std::int64_t) { return 0; }
 bool has_panel_code() { return true; }
-#else
-void fill_whole_panel(const ProductPart&, std::int16_t*) {}
-void rows_of_panel(const ProductPart&, std::int64_t, const std::int16_t*) {}
-constexpr std::int64_t most_rows = 1;
-std::int64_t direct_panels(const ProductPart&, std::int64_t) { return 0; }
-bool has_panel_code() { return false; }
 #endif
+
+template <std::int64_t most>
+void rows_of_panel(const ProductPart& part, std::int64_t rows, const std::int16_t* panel) {
+  if constexpr (most > 1)
+    if (rows < most) return rows_of_panel<most - 1>(part, rows, panel);
+  vector_panel<most>(part, panel);
+}
 
 /// One panel times all rows of a.
 void whole_panel(StopCheck& stop, ProductPart part, std::int64_t columns, std::int16_t* panel) {
   const CenteredRows& a = *part.a;
   if (columns == panel_columns && has_panel_code()) {
-    fill_whole_panel(part, panel);
+    const char* b = static_cast<const char*>(part.b.data);
+    part.b.is_signed ? fill_panel_by_vectors<true>(b, part.b_step, a.depth, panel)
+                     : fill_panel_by_vectors<false>(b, part.b_step, a.depth, panel);
     for (; part.row < a.count; part.row += most_rows) {
       const std::int64_t rows = std::min(most_rows, a.count - part.row);
-      rows_of_panel(part, rows, panel);
+      rows_of_panel<most_rows>(part, rows, panel);
       stop.add_work(rows * a.depth / 2);
     }
     return;

@@ -2,7 +2,7 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#elif defined(__aarch64__)
+#else  // aarch64
 #include <arm_neon.h>
 #endif
 
@@ -35,7 +35,7 @@ constexpr std::int64_t lanes = 8;
 }
 
 bool has_instructions() { return vectors() != Vectors::plain; }
-#elif defined(__aarch64__)
+#else  // aarch64
 constexpr std::int64_t lanes = 4;
 
 std::int64_t widen(const Float16* from, std::int64_t n, float* to) {
@@ -52,10 +52,6 @@ std::int64_t narrow(const float* from, std::int64_t n, Float16* to) {
 }
 
 bool has_instructions() { return true; }
-#else
-std::int64_t widen(const Float16*, std::int64_t, float*) { return 0; }
-std::int64_t narrow(const float*, std::int64_t, Float16*) { return 0; }
-bool has_instructions() { return false; }
 #endif
 
 }  // namespace

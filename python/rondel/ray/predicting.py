@@ -9,6 +9,7 @@ from typing import Any
 import ray
 
 from .. import prediction
+from ..counts import checked_count
 from ..models import Model
 from ..options import SessionOptions, checked_options
 from .cluster import assigned_processors, fetched, model_bytes
@@ -54,8 +55,6 @@ def predict(
     """
     import ray.data
 
-    for name, count in (("batch_size", batch_size), ("runs", runs)):
-        prediction.checked_count(name, count)
     sizes = {"size": workers} if isinstance(workers, int) else dict(zip(("min_size", "max_size"), workers))
     data = model_bytes(model)
     settings = {"outputs": outputs, "columns": columns, "keep": keep, "sess_options": sess_options, "batch_size": batch_size}
@@ -64,7 +63,7 @@ def predict(
         Predictor,
         fn_constructor_args=(ray.put(data),),
         fn_constructor_kwargs=settings,
-        batch_size=runs * batch_size,
+        batch_size=checked_count("predict: runs", runs) * checked_count("predict: batch_size", batch_size),
         batch_format="numpy",
         compute=ray.data.ActorPoolStrategy(**sizes),
         num_cpus=cpus,

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CallerError, InternalError
+from ..counts import checked_count
+from ..errors import InternalError
 from ..progress import Progress
 from .columns import Columns, Summary
 from .tables import table
@@ -35,7 +36,7 @@ def run(
 
     Raises the errors of the job's runs, and InternalError if a part does not have the points that it was asked for.
     """
-    ranges = _ranges(len(job.points), job.batch if batch is None else _count(batch))
+    ranges = _ranges(len(job.points), job.batch if batch is None else checked_count("sweep: batch", batch))
     summary, bar = Summary(), Progress(progress, job.title, len(job.points), 1.0)
     found = iter((parts or _here)(job, ranges))
     with contextlib.ExitStack() as stack:
@@ -59,12 +60,6 @@ def _here(job, ranges) -> Iterator[Columns]:
 
 def _ranges(total, batch) -> Ranges:
     return [(first, min(batch, total - first)) for first in range(0, total, batch)]
-
-
-def _count(batch):
-    if isinstance(batch, bool) or not hasattr(batch, "__index__") or batch.__index__() < 1:
-        raise CallerError(f"sweep: batch is {batch!r}; expected an integer of 1 or more")
-    return batch.__index__()
 
 
 def _require_points(columns, first, count):

@@ -4,6 +4,7 @@ import difflib
 import fnmatch
 import math
 
+from ..counts import checked_count
 from ..errors import CallerError
 
 
@@ -23,9 +24,7 @@ def number(what, value, *, least=0.0, below=math.inf, above=None):
 
 def count(what, value):
     """`value` as an int of 1 or more."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < 1:
-        raise CallerError(f"train: {what} is {value!r}; expected an integer of 1 or more")
-    return value.__index__()
+    return checked_count(f"train: {what}", value)
 
 
 def choice(what, value, known):

@@ -29,13 +29,11 @@ Decisions decide(const scalar::Program& p, const Host& host, const EmitOptions& 
                  const Linkage& linkage) {
   Decisions d;
   d.safepoints = insert_safepoints(p);
+  d.definitions = definitions_of(p);
   if (options.optimised) d.lanes = plan_lanes(p, host);
   else d.lanes.variation.resize(p.reg_types.size());
   if (!linkage.by_argument)
     d.parts = plan_parts(p, {.in_place = options.optimised, .all = options.divides_all});
-  d.definitions.resize(p.reg_types.size());
-  for (const Inst& inst : p.code)
-    for (const Reg r : p.results(inst)) d.definitions[static_cast<std::size_t>(r)] = &inst;
   return d;
 }
 

@@ -76,7 +76,7 @@ struct Decisions {
   std::vector<Safepoint> safepoints;  ///< by instruction
   LanePlan lanes;
   PartPlan parts;
-  std::vector<const Inst*> definitions;  ///< by Reg
+  Definitions definitions;
 };
 
 struct FunctionBuilder {
@@ -189,6 +189,10 @@ void store_element(FunctionBuilder&, const BoundBuffer&, Value* at, Value* value
 Value* load_elements(FunctionBuilder&, const BoundBuffer&, Value* at, Value* mask);
 void store_elements(FunctionBuilder&, const BoundBuffer&, Value* at, Value* values, Value* mask);
 void emit_load(FunctionBuilder&, const Inst&);
+// row_tile.cpp
+/// Emits all loads of a tile.
+void emit_row_tile(FunctionBuilder&, const RowTile&);
+// memory.cpp
 void emit_store(FunctionBuilder&, const Inst&);
 
 // control.cpp

@@ -42,8 +42,10 @@ bool ends_after(const Program& p, std::size_t loop, std::size_t at) {
 /// Finds out whether the trips of one loop can be lanes.
 class Candidate {
  public:
-  Candidate(const Program& p, std::size_t at, std::vector<Variation>& variation)
-      : p_(p), at_(at), end_(static_cast<std::size_t>(p.code[at].jump)), variation_(variation) {}
+  Candidate(const Program& p, const Definitions& definitions, std::size_t at,
+            std::vector<Variation>& variation)
+      : p_(p), definitions_(definitions), at_(at), end_(static_cast<std::size_t>(p.code[at].jump)),
+        variation_(variation) {}
 
   bool has_sequential_loop() const {
     return std::ranges::any_of(body(),
@@ -86,9 +88,11 @@ class Candidate {
     find_private_locals();
     variation_[index(p_.results(p_.code[at_])[0])] = Variation::steps;
     while (spread()) {}
+    if (!unrolled) find_rows();
     const auto unfit = std::ranges::find_if(body(), [&](const Inst& i) { return !allowed(i); });
     std::optional<LaneLoop> loop;
     if (unfit == body().end()) loop = unrolled ? sized_unrolled(host) : sized(host);
+    if (loop) add_tiles(*loop, host);
     if (!loop) {
       why_not = unfit == body().end() ? "it has too few trips, or its local arrays are large"
                                       : why_not_allowed(unfit->op);
@@ -126,6 +130,41 @@ class Candidate {
       for (const auto& view : p_.calls[static_cast<std::size_t>(i.id)].views)
         ids.push_back(view.buffer);
     return ids;
+  }
+
+  void find_rows() {
+    rows_ = find_row_loads(
+        p_, at_ + 1, end_, [&](const Inst& i) { return is_in_neighbouring_rows(i); },
+        [&](Reg r) { return known(r).value_or(-1); });
+    for (const RowLoads& loads : rows_)
+      for (const RowLoad& load : loads) row_loads_.insert(load.at);
+  }
+  /// Whether the load is of elements that take as many bytes as vectors are shuffled by, and its
+  /// last index is the same for all lanes, one other is that of the lane's trip, and all others are
+  /// the same.
+  bool is_in_neighbouring_rows(const Inst& i) const {
+    const scalar::Buffer& b = buffer(i);
+    const std::size_t size = byte_size(b.dtype);
+    const std::size_t indices = i.operand_count;
+    if ((size != 4 && size != 8) || b.dtype == DType::string || is_complex(b.dtype)) return false;
+    if (private_.contains(i.id) || indices < 2 || indices != static_cast<std::size_t>(b.rank()))
+      return false;
+    if (!(b.contiguous || b.dense_rows) || !uniform(i, indices - 1, 1)) return false;
+    if (at_one_place_or_adjacent(i, indices, false)) return false;
+    const auto leading = p_.operands(i).first(indices - 1);
+    return std::ranges::count(leading, Variation::steps, [&](Reg r) { return of(r); }) == 1 &&
+           std::ranges::none_of(leading, [&](Reg r) { return of(r) == Variation::any; });
+  }
+  void add_tiles(LaneLoop& loop, const Host& host) const {
+    for (const RowLoads& loads : rows_) {
+      const DType t = buffer(p_.code[loads[0].at]).dtype;
+      for (RowTile& tile : tiles_of(loads, most_columns(host, t, loop.width))) {
+        for (const RowLoad& load : std::span(tile.loads).subspan(1))
+          loop.read_before.insert(load.at);
+        const std::size_t first = tile.loads[0].at;
+        loop.tiles.emplace(first, std::move(tile));
+      }
+    }
   }
 
   /// Computes the variation of the body's registers once more; returns whether any has grown.
@@ -209,7 +248,9 @@ class Candidate {
         return (begin.flags & scalar::conditional) == 0 || uniform(i, 0, 1);
       }
       case Op::if_: return uniform(i, 0, 1) || only_computes(i);
-      case Op::load: return at_one_place_or_adjacent(i, i.operand_count, false);
+      case Op::load:
+        return at_one_place_or_adjacent(i, i.operand_count, false) ||
+               row_loads_.contains(static_cast<std::size_t>(&i - p_.code.data()));
       case Op::store: return at_one_place_or_adjacent(i, i.operand_count - 1U, true);
       case Op::check:
       case Op::call:
@@ -258,12 +299,14 @@ class Candidate {
     const scalar::Buffer& b = buffer(i);
     if (b.dtype == DType::string || is_complex(b.dtype)) return false;
     if (private_.contains(i.id)) return uniform(i, 0, indices);
+    const bool all_given = indices == static_cast<std::size_t>(b.rank());
+    if (all_given && b.contiguous)  // axes of one element are none: their index is 0
+      while (indices > 1 && b.extents[indices - 1] == 1 && uniform(i, indices - 1, 1)) --indices;
     if (indices == 0) return !is_store;
     if (!uniform(i, 0, indices - 1)) return false;
     const Variation last = of(p_.operands(i)[indices - 1]);
     if (last == Variation::none) return !is_store;
-    const bool dense = b.contiguous || b.dense_rows;
-    return dense && last == Variation::steps && indices == static_cast<std::size_t>(b.rank());
+    return all_given && (b.contiguous || b.dense_rows) && last == Variation::steps;
   }
 
   /// The lanes of one vector of the largest elements that are read.
@@ -323,12 +366,10 @@ class Candidate {
     return count;
   }
   std::optional<std::int64_t> known(Reg r) const {
-    const auto found = std::ranges::find_if(
-        p_.code, [&](const Inst& i) { return i.result_count == 1 && p_.results(i)[0] == r; });
-    if (found == p_.code.end()) return std::nullopt;
-    if (found->op == Op::constant) return found->imm;
-    if (found->op != Op::extent) return std::nullopt;
-    const std::int64_t extent = buffer(*found).extents[static_cast<std::size_t>(found->imm)];
+    const Inst& made = *definitions_[index(r)];
+    if (made.op == Op::constant) return made.imm;
+    if (made.op != Op::extent) return std::nullopt;
+    const std::int64_t extent = buffer(made).extents[static_cast<std::size_t>(made.imm)];
     return extent < 0 ? std::nullopt : std::optional(extent);
   }
   std::optional<std::int64_t> known_trips() const {
@@ -378,14 +419,17 @@ class Candidate {
   }
 
   const Program& p_;
+  const Definitions& definitions_;
   const std::size_t at_, end_;
   std::vector<Variation>& variation_;
   std::set<std::int32_t> private_;
+  std::vector<RowLoads> rows_;
+  std::set<std::size_t> row_loads_;  ///< all of them, by the index of the instruction
 };
 
 /// Chooses loops of one kind. Inner loops come first: a loop around a chosen one, or in one, stays
 /// as it is.
-void choose(const Program& p, const Host& host, LanePlan& plan,
+void choose(const Program& p, const Definitions& definitions, const Host& host, LanePlan& plan,
             bool (Candidate::*is_of_the_kind)() const, LaneLoop like = {},
             std::map<std::size_t, const char*>* why_not = nullptr) {
   for (std::size_t at = p.code.size(); at-- > 0;) {
@@ -394,7 +438,7 @@ void choose(const Program& p, const Host& host, LanePlan& plan,
     const auto inner = plan.loops.upper_bound(at);
     if (inner != plan.loops.end() && inner->first < static_cast<std::size_t>(i.jump)) continue;
     if (inner != plan.loops.begin() && ends_after(p, std::prev(inner)->first, at)) continue;
-    Candidate candidate(p, at, plan.variation);
+    Candidate candidate(p, definitions, at, plan.variation);
     if (!(candidate.*is_of_the_kind)()) continue;
     const char* why = nullptr;
     auto loop = candidate.run(host, like.unrolled > 0, why);
@@ -407,13 +451,21 @@ void choose(const Program& p, const Host& host, LanePlan& plan,
 
 }  // namespace
 
+Definitions definitions_of(const Program& p) {
+  Definitions definitions(p.reg_types.size());
+  for (const Inst& inst : p.code)
+    for (const Reg r : p.results(inst)) definitions[static_cast<std::size_t>(r)] = &inst;
+  return definitions;
+}
+
 LanePlan plan_lanes(const Program& p, const Host& host,
                     std::map<std::size_t, const char*>* why_not) {
+  const Definitions definitions = definitions_of(p);
   LanePlan plan{.loops = {}, .variation = std::vector<Variation>(p.reg_types.size())};
-  choose(p, host, plan, &Candidate::has_sequential_loop, {}, why_not);
-  choose(p, host, plan, &Candidate::is_on_lanes, {.unrolled = most_unrolled});
-  choose(p, host, plan, &Candidate::is_long_arithmetic);
-  choose(p, host, plan, &Candidate::is_short_arithmetic, {.only_tail = true});
+  choose(p, definitions, host, plan, &Candidate::has_sequential_loop, {}, why_not);
+  choose(p, definitions, host, plan, &Candidate::is_on_lanes, {.unrolled = most_unrolled});
+  choose(p, definitions, host, plan, &Candidate::is_long_arithmetic);
+  choose(p, definitions, host, plan, &Candidate::is_short_arithmetic, {.only_tail = true});
   return plan;
 }
 

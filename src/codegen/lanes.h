@@ -1,5 +1,6 @@
 #pragma once
 #include "codegen/host.h"
+#include "codegen/row_loads.h"
 #include "scalar/program.h"
 
 #include <cstdint>
@@ -15,6 +16,10 @@
 /// arrays, the lanes of reductions, become straight code.
 namespace rondel::codegen {
 
+/// The instruction that defines a register, by Reg.
+using Definitions = std::vector<const scalar::Inst*>;
+Definitions definitions_of(const scalar::Program&);
+
 /// How the value of a register differs between neighbouring lanes.
 enum class Variation : std::uint8_t {
   none,   ///< all lanes have the same value
@@ -29,7 +34,9 @@ struct LaneLoop {
   /// Not 0: the most trips. One vector follows the other without a loop, so that the places in
   /// local arrays are constants and LLVM keeps these in registers.
   std::int64_t unrolled = 0;
-  std::set<std::int32_t> private_locals;  ///< local arrays of which each lane has its own
+  std::set<std::int32_t> private_locals = {};  ///< local arrays of which each lane has its own
+  std::map<std::size_t, RowTile> tiles = {};   ///< by the index of the first load of the tile
+  std::set<std::size_t> read_before = {};      ///< the other loads of tiles
 };
 
 /// The loops of a program whose trips become lanes, by the index of their `for_`.
@@ -41,8 +48,8 @@ struct LanePlan {
 /// Chooses parallel loops around sequential ones, and those of long arithmetic. Within such a loop,
 /// control flow is the same for all lanes, but for ifs that only compute, whose branches are both
 /// taken where lanes disagree; and each access of a buffer is at one place for all lanes, or at
-/// adjacent ones. `why_not`: null, or gets the parallel loops around sequential ones that stay as
-/// they are, and why.
+/// adjacent ones, or reads known places of neighbouring rows. `why_not`: null, or gets the parallel
+/// loops around sequential ones that stay as they are, and why.
 LanePlan plan_lanes(const scalar::Program&, const Host&,
                     std::map<std::size_t, const char*>* why_not = nullptr);
 

@@ -224,6 +224,12 @@ bool is_in_local(const FunctionBuilder& fb, const Inst& inst, std::size_t indice
 }  // namespace
 
 void emit_load(FunctionBuilder& fb, const Inst& inst) {
+  if (fb.lanes) {
+    const auto at = static_cast<std::size_t>(&inst - fb.program.code.data());
+    if (fb.lanes->read_before.contains(at)) return;
+    if (const auto tile = fb.lanes->tiles.find(at); tile != fb.lanes->tiles.end())
+      return emit_row_tile(fb, tile->second);
+  }
   const BoundBuffer& b = fb.bound(inst.id);
   Value* at = address(fb, b, fb.program.operands(inst));
   if (!fb.varies(fb.program.results(inst)[0])) return fb.define(inst, 0, load_element(fb, b, at));

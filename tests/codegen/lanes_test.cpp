@@ -2,6 +2,7 @@
 #include "codegen/agree.h"
 #include "scalar/math.h"
 
+#include <numeric>
 #include <random>
 
 /// Parallel loops whose trips become lanes of vectors.
@@ -192,6 +193,94 @@ std::vector<LaneLoop> unrolled_loops(const scalar::Program& p) {
   for (const auto& [_, loop] : plan_lanes(p, host).loops)
     if (loop.unrolled > 0) found.push_back(loop);
   return found;
+}
+
+/// y[i] = the sum over `places` of (n + 1) x[i, places[n]], where x has `columns`.
+std::shared_ptr<const scalar::Program> sum_in_rows(DType t, std::int64_t columns,
+                                                   const std::vector<std::int64_t>& places,
+                                                   std::int64_t rows = -1) {
+  Builder b("sum in rows");
+  const auto x = buffer(b, "x", t, Access::in, {rows, columns}, false, true);
+  const auto y = buffer(b, "y", t, Access::out, {rows});
+  b.for_each(b.index(0), b.extent(y, 0), [&](Ex i) {
+    Ex sum = b.constant(t, 0.0);
+    for (int n = 0; const std::int64_t place : places)
+      sum = sum + b.load(x, {i, b.index(place)}) * ++n;
+    for (int n = 0; n < 8; ++n) sum = sum * 3 + 1;
+    b.store(y, {i}, sum);
+  });
+  return b.finish();
+}
+
+std::vector<RowTile> tiles_in(const scalar::Program& p) {
+  std::vector<RowTile> tiles;
+  for (const auto& [_, loop] : plan_lanes(p, host).loops)
+    for (const auto& [_, tile] : loop.tiles) tiles.push_back(tile);
+  return tiles;
+}
+
+TEST(Lanes, ReadRowsAsTiles) {
+  const std::vector<RowTile> near = tiles_in(*sum_in_rows(DType::f32, 20, {3, 5, 4, 3, 10}));
+  ASSERT_EQ(near.size(), 1U);
+  EXPECT_EQ(near[0].first, 3);
+  EXPECT_EQ(near[0].columns, 8);
+  EXPECT_EQ(near[0].loads.size(), 5U);
+  EXPECT_EQ(tiles_in(*sum_in_rows(DType::f32, 20, {3, 5, 4, 11})).size(), 2U);
+  EXPECT_EQ(tiles_in(*sum_in_rows(DType::f64, 20, {3, 5, 4, 7})).size(), 2U);
+  EXPECT_EQ(tiles_in(*sum_in_rows(DType::i16, 20, {3, 5, 4, 7})).size(), 0U);
+  std::vector<std::int64_t> all(16);
+  std::iota(all.begin(), all.end(), 0);
+  for (const DType t : {DType::f32, DType::f64, DType::i32, DType::u64})
+    for (const auto& places : {all,
+                               std::vector<std::int64_t>{7},
+                               {0, 1},
+                               {2, 0, 1},
+                               {0, 1, 2, 3},
+                               {9, 8, 15, 2, 2},
+                               {1, 30, 0, 16, 15, 31}}) {
+      const auto any = sum_in_rows(t, 32, places);
+      for (const std::int64_t rows : {0, 1, 7, 16, 37})
+        agree(any, {edge_values(t, rows * 32, 7).reshaped({rows, 32}), Tensor::zeros(t, {rows})});
+      for (const std::int64_t rows : {4, 48, 50})
+        agree(sum_in_rows(t, 32, places, rows),
+              {edge_values(t, rows * 32, 7).reshaped({rows, 32}), Tensor::zeros(t, {rows})});
+    }
+}
+
+TEST(Lanes, ATileEndsWhereMemoryIsWritten) {
+  Builder b("written between");
+  const auto x = buffer(b, "x", DType::f32, Access::in, {-1, 4});
+  const auto y = buffer(b, "y", DType::f32, Access::out, {-1});
+  const auto z = buffer(b, "z", DType::f32, Access::out, {-1});
+  b.for_each(b.index(0), b.extent(y, 0), [&](Ex i) {
+    const auto of = [&](int column) { return b.load(x, {i, b.index(column)}); };
+    Ex sum = of(0) + of(1);
+    for (int n = 0; n < 8; ++n) sum = sum * 3 + 1;
+    b.store(y, {i}, sum);
+    b.store(z, {i}, sum + of(2) + of(3));
+  });
+  const auto program = b.finish();
+  const std::vector<RowTile> tiles = tiles_in(*program);
+  ASSERT_EQ(tiles.size(), 2U);
+  EXPECT_EQ(tiles[0].columns, 2);
+  agree(program, {plain_values(DType::f32, {37, 4}, 3), Tensor::zeros(DType::f32, {37}),
+                  Tensor::zeros(DType::f32, {37})});
+}
+
+TEST(Lanes, AnElementARowIsAdjacentWhereRowsHaveOne) {
+  EXPECT_EQ(tiles_in(*sum_in_rows(DType::f32, 2, {0})).size(), 1U);
+  Builder b("column");
+  const auto x = buffer(b, "x", DType::f32, Access::in, {-1, 1, 1});
+  const auto y = buffer(b, "y", DType::f32, Access::out, {-1});
+  b.for_each(b.index(0), b.extent(y, 0), [&](Ex i) {
+    Ex sum = b.load(x, {i, b.index(0), b.index(0)});
+    for (int n = 0; n < 8; ++n) sum = sum * 3 + 1;
+    b.store(y, {i}, sum);
+  });
+  const auto program = b.finish();
+  EXPECT_EQ(lane_loops(*program), 1U);
+  EXPECT_TRUE(tiles_in(*program).empty());
+  agree(program, {plain_values(DType::f32, {37, 1, 1}, 3), Tensor::zeros(DType::f32, {37})});
 }
 
 Ex same(Ex x) { return x; }

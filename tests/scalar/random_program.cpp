@@ -15,11 +15,13 @@ class Generator : RandomExpressions {
     if (chance(3)) parameter(Access::inout);
     if (chance(4)) product_parameters();
     if (chance(3)) shared_parameters();
+    if (chance(3)) row_parameters();
     for (int n = one_of(0, 2); n > 0; --n) pool_.push_back(parameter_value());
     for (int n = one_of(0, 2); n > 0; --n) local();
     for (int n = one_of(2, 6); n > 0; --n) statement(0);
     if (product_ >= 0) b_.contract(product(), {});
     if (out_.shared >= 0) update_in_place();
+    if (rows_ >= 0) read_rows();
     out_.program = b_.finish();
     return std::move(out_);
   }
@@ -92,6 +94,44 @@ class Generator : RandomExpressions {
       });
     });
     regions_.pop_back();
+  }
+
+  /// An input of which trips read elements of their own rows, and two outputs, of an element a row.
+  void row_parameters() {
+    const std::int64_t rows = one_of(1, 70);
+    Shape shape{rows, one_of(1, 40)};
+    if (chance(3)) shape.insert(shape.begin() + one_of(0, 1), one_of(1, 3));
+    row_axis_ = static_cast<std::size_t>(std::ranges::find(shape, rows) - shape.begin());
+    rows_ = static_cast<int>(arrays_.size());
+    static const DType types[] = {DType::f32, DType::f64, DType::i32, DType::i64,
+                                  DType::u32, DType::u64, DType::i16, DType::u8};
+    const auto type = [&] { return types[rng_() % std::size(types)]; };
+    bind(Access::in, type(), shape, chance(2) ? 0 : one_of(0, 5));
+    for (int n = 0; n < 2; ++n) bind(Access::out, type(), {rows}, 0);
+    reserved_.insert(reserved_.end(), {rows_, rows_ + 1, rows_ + 2});
+  }
+
+  /// Trip i reads some elements of row i, some of them after it has written.
+  void read_rows() {
+    const auto first = static_cast<std::size_t>(rows_);
+    const Shape shape = arrays_[first].shape;
+    b_.for_each(b_.index(0), b_.extent(arrays_[first + 1].id, 0), [&](Ex i) {
+      scope([&] {
+        Indices at;
+        for (const std::int64_t extent : shape) at.push_back(b_.index(one_of(0, extent - 1)));
+        at[row_axis_] = i;
+        for (const std::size_t to : {first + 1, first + 2}) {
+          const DType t = arrays_[to].dtype;
+          loads_ = 2;
+          Ex value = expression(t, 2);
+          for (std::int64_t n = one_of(1, 20); n > 0; --n) {
+            if (at.size() > row_axis_ + 1) at.back() = b_.index(one_of(0, shape.back() - 1));
+            value = value * 3 + b_.cast(t, b_.load(arrays_[first].id, at));
+          }
+          b_.store(arrays_[to].id, {i}, value);
+        }
+      });
+    });
   }
 
   Contract product() {
@@ -318,6 +358,8 @@ class Generator : RandomExpressions {
 
   RandomProgram out_;
   int product_ = -1;
+  int rows_ = -1;  ///< the input of `read_rows`, before its outputs
+  std::size_t row_axis_ = 0;
   bool transposed_ = false;
 };
 

@@ -1,0 +1,166 @@
+// Tiles of rows, transposed in registers.
+#include "codegen/function_builder.h"
+
+#include <llvm/Analysis/VectorUtils.h>
+
+#include <bit>
+
+namespace rondel::codegen {
+namespace {
+
+using Vectors = std::vector<Value*>;
+using Mask = llvm::SmallVector<int, 32>;
+
+/// Processors shuffle within 16 bytes, or these as a whole.
+constexpr unsigned chunk_bytes = 16;
+
+/// Elements of the vectors a and b, one after the other, in groups of `group`: the groups with even
+/// numbers, or those with odd ones.
+Value* every_other(FunctionBuilder& fb, Value* a, Value* b, unsigned group, bool odd) {
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(a->getType())->getNumElements();
+  Mask mask;
+  for (unsigned from = odd ? group : 0; from < 2 * lanes; from += 2 * group)
+    for (unsigned k = 0; k < group; ++k) mask.push_back(static_cast<int>(from + k));
+  return fb.build.CreateShuffleVector(a, b, mask);
+}
+
+/// Within each chunk of the vectors a and b: the elements of its lower half, or of its upper half,
+/// from a and b in turn.
+Value* interleaved(FunctionBuilder& fb, Value* a, Value* b, unsigned chunk, bool upper) {
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(a->getType())->getNumElements();
+  Mask mask;
+  for (unsigned from = upper ? chunk / 2 : 0; from < lanes; from += chunk)
+    for (unsigned k = from; k < from + chunk / 2; ++k)
+      for (const unsigned vector : {0U, lanes}) mask.push_back(static_cast<int>(vector + k));
+  return fb.build.CreateShuffleVector(a, b, mask);
+}
+
+/// The chunks of n vectors as a matrix, row-major: its n columns.
+Vectors columns_of_chunks(FunctionBuilder& fb, const Vectors& vectors, unsigned chunk) {
+  if (vectors.size() == 1) return vectors;
+  Vectors halves[2], columns;
+  for (std::size_t i = 0; i < vectors.size(); i += 2)
+    for (const bool odd : {false, true})
+      halves[odd ? 1 : 0].push_back(every_other(fb, vectors[i], vectors[i + 1], chunk, odd));
+  const Vectors even = columns_of_chunks(fb, halves[0], chunk);
+  const Vectors odd = columns_of_chunks(fb, halves[1], chunk);
+  for (std::size_t i = 0; i < even.size(); ++i) {
+    columns.push_back(even[i]);
+    columns.push_back(odd[i]);
+  }
+  return columns;
+}
+
+/// n vectors whose chunks have n elements: in each chunk the matrix of the vectors' elements is
+/// transposed, by as many perfect shuffles as n has bits.
+Vectors transposed_in_chunks(FunctionBuilder& fb, Vectors vectors) {
+  const std::size_t n = vectors.size();
+  for (std::size_t shuffles = 1; shuffles < n; shuffles *= 2) {
+    Vectors next;
+    for (std::size_t i = 0; i < n / 2; ++i)
+      for (const bool upper : {false, true})
+        next.push_back(
+            interleaved(fb, vectors[i], vectors[i + n / 2], static_cast<unsigned>(n), upper));
+    vectors = std::move(next);
+  }
+  return vectors;
+}
+
+/// Reads the rows of one tile.
+class TileReader {
+ public:
+  TileReader(FunctionBuilder& fb, const RowTile& tile) : fb_(fb) {
+    const Inst* first = nullptr;  // a load of the first column
+    for (const RowLoad& load : tile.loads)
+      if (load.column == tile.first) first = &fb.program.code[load.at];
+    buffer_ = &fb.bound(first->id);
+    const auto indices = fb.program.operands(*first);
+    at_ = address(fb, *buffer_, indices);
+    for (std::size_t axis = 0; axis + 1 < indices.size(); ++axis)
+      if (fb.decisions.lanes.variation[static_cast<std::size_t>(indices[axis])] == Variation::steps)
+        stride_ = buffer_->strides[axis];
+    const DType t = buffer_->buffer->dtype;
+    element_ = memory_type(fb.llvm, t);
+    used_ = static_cast<unsigned>(tile.columns);
+    rows_ = static_cast<unsigned>(most_columns(fb.host, t, fb.lanes->width));
+    chunk_ = std::min(rows_, chunk_bytes / static_cast<unsigned>(byte_size(t)));
+    width_ = std::max(std::bit_ceil(used_), chunk_);
+  }
+
+  /// The columns, each with the elements of all lanes.
+  Vectors columns() {
+    std::vector<Vectors> parts(width_);  // by column
+    for (unsigned row = 0; row < fb_.lane_count(); row += rows_) {
+      const Vectors some = columns_from(row);
+      for (std::size_t c = 0; c < parts.size(); ++c) parts[c].push_back(some[c]);
+    }
+    Vectors all;
+    for (const Vectors& column : parts) all.push_back(llvm::concatenateVectors(fb_.build, column));
+    return all;
+  }
+
+ private:
+  /// The columns of as many rows as there are elements in a vector, from lane `first` on.
+  Vectors columns_from(unsigned first) {
+    std::vector<Vectors> in_chunks;  // by row within the chunk; its vectors by chunk of columns
+    for (unsigned i = 0; i < chunk_; ++i) {
+      Vectors vectors;
+      for (unsigned row = i; row < rows_;) {
+        Vectors pieces;
+        for (; pieces.size() < rows_ / width_; row += chunk_) pieces.push_back(piece(first + row));
+        vectors.push_back(llvm::concatenateVectors(fb_.build, pieces));
+      }
+      in_chunks.push_back(columns_of_chunks(fb_, vectors, chunk_));
+    }
+    Vectors columns;
+    for (unsigned c = 0; c < width_ / chunk_; ++c) {
+      Vectors rows;
+      for (const Vectors& chunks : in_chunks) rows.push_back(chunks[c]);
+      for (Value* column : transposed_in_chunks(fb_, rows)) columns.push_back(column);
+    }
+    return columns;
+  }
+
+  /// The tile's part of the row of a lane. A lane that is no trip reads the row of the first lane.
+  Value* piece(unsigned lane) {
+    llvm::IRBuilder<>& build = fb_.build;
+    Value* offset = build.CreateNSWMul(stride_, fb_.i64(lane));
+    if (fb_.mask)
+      offset = build.CreateSelect(build.CreateExtractElement(fb_.mask, lane), offset, fb_.i64(0));
+    Value* at = build.CreateInBoundsGEP(element_, at_, offset);
+    auto* type = llvm::FixedVectorType::get(element_, width_);
+    const llvm::Align alignment(byte_size(buffer_->buffer->dtype));
+    llvm::Instruction* loaded = nullptr;
+    if (used_ == width_) {
+      loaded = build.CreateAlignedLoad(type, at, alignment);
+    } else {
+      llvm::SmallVector<llvm::Constant*, 16> used;
+      for (unsigned c = 0; c < width_; ++c) used.push_back(build.getInt1(c < used_));
+      loaded = build.CreateMaskedLoad(type, at, alignment, llvm::ConstantVector::get(used),
+                                      llvm::Constant::getNullValue(type));
+    }
+    annotate(fb_, loaded, *buffer_);
+    return loaded;
+  }
+
+  FunctionBuilder& fb_;
+  const BoundBuffer* buffer_ = nullptr;
+  Value* at_ = nullptr;      ///< address of the first column in the row of lane 0
+  Value* stride_ = nullptr;  ///< from row to row, in elements
+  llvm::Type* element_ = nullptr;
+  unsigned used_ = 0;   ///< columns
+  unsigned width_ = 0;  ///< columns of a tile; a power of two, at least a chunk
+  unsigned rows_ = 0;   ///< of a tile
+  unsigned chunk_ = 0;  ///< elements of a chunk
+};
+
+}  // namespace
+
+void emit_row_tile(FunctionBuilder& fb, const RowTile& tile) {
+  const Vectors columns = TileReader(fb, tile).columns();
+  for (const RowLoad& load : tile.loads)
+    fb.define(fb.program.code[load.at], 0,
+              columns[static_cast<std::size_t>(load.column - tile.first)]);
+}
+
+}  // namespace rondel::codegen

@@ -190,8 +190,9 @@ Value* load_elements(FunctionBuilder&, const BoundBuffer&, Value* at, Value* mas
 void store_elements(FunctionBuilder&, const BoundBuffer&, Value* at, Value* values, Value* mask);
 void emit_load(FunctionBuilder&, const Inst&);
 // row_tile.cpp
-/// Emits all loads of a tile.
-void emit_row_tile(FunctionBuilder&, const RowTile&);
+/// Emits all loads, or all stores, of a tile.
+void load_tile(FunctionBuilder&, const RowTile&);
+void store_tile(FunctionBuilder&, const RowTile&);
 // memory.cpp
 void emit_store(FunctionBuilder&, const Inst&);
 

@@ -133,38 +133,43 @@ class Candidate {
   }
 
   void find_rows() {
-    rows_ = find_row_loads(
-        p_, at_ + 1, end_, [&](const Inst& i) { return is_in_neighbouring_rows(i); },
-        [&](Reg r) { return known(r).value_or(-1); });
-    for (const RowLoads& loads : rows_)
-      for (const RowLoad& load : loads) row_loads_.insert(load.at);
+    const auto is_row = [&](const Inst& i) { return is_in_neighbouring_rows(i); };
+    const auto place = [&](Reg r) { return known(r).value_or(-1); };
+    loads_ = find_row_accesses(p_, Op::load, at_ + 1, end_, is_row, place);
+    stores_ = find_row_accesses(p_, Op::store, at_ + 1, end_, is_row, place);
+    for (const auto* rows : {&loads_, &stores_})
+      for (const RowAccesses& accesses : *rows)
+        for (const RowAccess& access : accesses) in_rows_.insert(access.at);
   }
-  /// Whether the load is of elements that take as many bytes as vectors are shuffled by, and its
-  /// last index is the same for all lanes, one other is that of the lane's trip, and all others are
-  /// the same.
+  /// Whether the elements take as many bytes as vectors are shuffled by, the last index is the same
+  /// for all lanes, one other is that of the lane's trip, and all others are the same.
   bool is_in_neighbouring_rows(const Inst& i) const {
     const scalar::Buffer& b = buffer(i);
     const std::size_t size = byte_size(b.dtype);
-    const std::size_t indices = i.operand_count;
+    const std::size_t indices = index_count(i);
     if ((size != 4 && size != 8) || b.dtype == DType::string || is_complex(b.dtype)) return false;
     if (private_.contains(i.id) || indices < 2 || indices != static_cast<std::size_t>(b.rank()))
       return false;
     if (!(b.contiguous || b.dense_rows) || !uniform(i, indices - 1, 1)) return false;
-    if (at_one_place_or_adjacent(i, indices, false)) return false;
+    if (at_one_place_or_adjacent(i)) return false;
     const auto leading = p_.operands(i).first(indices - 1);
     return std::ranges::count(leading, Variation::steps, [&](Reg r) { return of(r); }) == 1 &&
            std::ranges::none_of(leading, [&](Reg r) { return of(r) == Variation::any; });
   }
   void add_tiles(LaneLoop& loop, const Host& host) const {
-    for (const RowLoads& loads : rows_) {
-      const DType t = buffer(p_.code[loads[0].at]).dtype;
-      for (RowTile& tile : tiles_of(loads, most_columns(host, t, loop.width))) {
-        for (const RowLoad& load : std::span(tile.loads).subspan(1))
-          loop.read_before.insert(load.at);
-        const std::size_t first = tile.loads[0].at;
-        loop.tiles.emplace(first, std::move(tile));
-      }
-    }
+    const auto tiles = [&](const RowAccesses& accesses) {
+      const DType t = buffer(p_.code[accesses[0].at]).dtype;
+      return tiles_of(accesses, most_columns(host, t, loop.width));
+    };
+    loop.in_tiles = in_rows_;
+    const auto add = [&](std::map<std::size_t, RowTile>& to, std::size_t at, RowTile& tile) {
+      loop.in_tiles.erase(at);
+      to.emplace(at, std::move(tile));
+    };
+    for (const RowAccesses& accesses : loads_)
+      for (RowTile& tile : tiles(accesses)) add(loop.loaded, tile.accesses.front().at, tile);
+    for (const RowAccesses& accesses : stores_)
+      for (RowTile& tile : tiles(accesses)) add(loop.stored, tile.accesses.back().at, tile);
   }
 
   /// Computes the variation of the body's registers once more; returns whether any has grown.
@@ -249,9 +254,9 @@ class Candidate {
       }
       case Op::if_: return uniform(i, 0, 1) || only_computes(i);
       case Op::load:
-        return at_one_place_or_adjacent(i, i.operand_count, false) ||
-               row_loads_.contains(static_cast<std::size_t>(&i - p_.code.data()));
-      case Op::store: return at_one_place_or_adjacent(i, i.operand_count - 1U, true);
+      case Op::store:
+        return at_one_place_or_adjacent(i) ||
+               in_rows_.contains(static_cast<std::size_t>(&i - p_.code.data()));
       case Op::check:
       case Op::call:
       case Op::contract: return false;
@@ -295,8 +300,10 @@ class Candidate {
     }
     return true;
   }
-  bool at_one_place_or_adjacent(const Inst& i, std::size_t indices, bool is_store) const {
+  bool at_one_place_or_adjacent(const Inst& i) const {
     const scalar::Buffer& b = buffer(i);
+    const bool is_store = i.op == Op::store;
+    std::size_t indices = index_count(i);
     if (b.dtype == DType::string || is_complex(b.dtype)) return false;
     if (private_.contains(i.id)) return uniform(i, 0, indices);
     const bool all_given = indices == static_cast<std::size_t>(b.rank());
@@ -423,8 +430,8 @@ class Candidate {
   const std::size_t at_, end_;
   std::vector<Variation>& variation_;
   std::set<std::int32_t> private_;
-  std::vector<RowLoads> rows_;
-  std::set<std::size_t> row_loads_;  ///< all of them, by the index of the instruction
+  std::vector<RowAccesses> loads_, stores_;
+  std::set<std::size_t> in_rows_;  ///< all of them, by the index of the instruction
 };
 
 /// Chooses loops of one kind. Inner loops come first: a loop around a chosen one, or in one, stays

@@ -1,6 +1,6 @@
 #pragma once
 #include "codegen/host.h"
-#include "codegen/row_loads.h"
+#include "codegen/row_tiles.h"
 #include "scalar/program.h"
 
 #include <cstdint>
@@ -35,8 +35,9 @@ struct LaneLoop {
   /// local arrays are constants and LLVM keeps these in registers.
   std::int64_t unrolled = 0;
   std::set<std::int32_t> private_locals = {};  ///< local arrays of which each lane has its own
-  std::map<std::size_t, RowTile> tiles = {};   ///< by the index of the first load of the tile
-  std::set<std::size_t> read_before = {};      ///< the other loads of tiles
+  std::map<std::size_t, RowTile> loaded = {};  ///< by the index of the first load of the tile
+  std::map<std::size_t, RowTile> stored = {};  ///< by the index of the last store of the tile
+  std::set<std::size_t> in_tiles = {};         ///< the other loads and stores of tiles
 };
 
 /// The loops of a program whose trips become lanes, by the index of their `for_`.
@@ -48,7 +49,7 @@ struct LanePlan {
 /// Chooses parallel loops around sequential ones, and those of long arithmetic. Within such a loop,
 /// control flow is the same for all lanes, but for ifs that only compute, whose branches are both
 /// taken where lanes disagree; and each access of a buffer is at one place for all lanes, or at
-/// adjacent ones, or reads known places of neighbouring rows. `why_not`: null, or gets the parallel
+/// adjacent ones, or at known places of neighbouring rows. `why_not`: null, or gets the parallel
 /// loops around sequential ones that stay as they are, and why.
 LanePlan plan_lanes(const scalar::Program&, const Host&,
                     std::map<std::size_t, const char*>* why_not = nullptr);

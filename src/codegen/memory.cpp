@@ -221,15 +221,19 @@ bool is_in_local(const FunctionBuilder& fb, const Inst& inst, std::size_t indice
   return first && first->getSExtValue() >= 0 &&
          first->getSExtValue() + fb.lanes->width <= b.extents[0];
 }
+
+/// Whether the access belongs to a tile of rows. One access of each tile emits them all.
+bool is_in_tile(FunctionBuilder& fb, const Inst& inst, const std::map<std::size_t, RowTile>& tiles,
+                void (*emit)(FunctionBuilder&, const RowTile&)) {
+  const auto at = static_cast<std::size_t>(&inst - fb.program.code.data());
+  const auto tile = tiles.find(at);
+  if (tile != tiles.end()) emit(fb, tile->second);
+  return tile != tiles.end() || fb.lanes->in_tiles.contains(at);
+}
 }  // namespace
 
 void emit_load(FunctionBuilder& fb, const Inst& inst) {
-  if (fb.lanes) {
-    const auto at = static_cast<std::size_t>(&inst - fb.program.code.data());
-    if (fb.lanes->read_before.contains(at)) return;
-    if (const auto tile = fb.lanes->tiles.find(at); tile != fb.lanes->tiles.end())
-      return emit_row_tile(fb, tile->second);
-  }
+  if (fb.lanes && is_in_tile(fb, inst, fb.lanes->loaded, load_tile)) return;
   const BoundBuffer& b = fb.bound(inst.id);
   Value* at = address(fb, b, fb.program.operands(inst));
   if (!fb.varies(fb.program.results(inst)[0])) return fb.define(inst, 0, load_element(fb, b, at));
@@ -238,6 +242,7 @@ void emit_load(FunctionBuilder& fb, const Inst& inst) {
 }
 
 void emit_store(FunctionBuilder& fb, const Inst& inst) {
+  if (fb.lanes && is_in_tile(fb, inst, fb.lanes->stored, store_tile)) return;
   const BoundBuffer& b = fb.bound(inst.id);
   const std::span<const Reg> operands = fb.program.operands(inst);
   Value* at = address(fb, b, operands.first(operands.size() - 1));

@@ -35,6 +35,16 @@ Value* interleaved(FunctionBuilder& fb, Value* a, Value* b, unsigned chunk, bool
   return fb.build.CreateShuffleVector(a, b, mask);
 }
 
+/// The chunks of the vectors a and b in turn: those of the lower halves, or of the upper ones.
+Value* in_turn(FunctionBuilder& fb, Value* a, Value* b, unsigned chunk, bool upper) {
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(a->getType())->getNumElements();
+  Mask mask;
+  for (unsigned from = upper ? lanes / 2 : 0; from < (upper ? lanes : lanes / 2); from += chunk)
+    for (const unsigned vector : {0U, lanes})
+      for (unsigned k = 0; k < chunk; ++k) mask.push_back(static_cast<int>(vector + from + k));
+  return fb.build.CreateShuffleVector(a, b, mask);
+}
+
 /// The chunks of n vectors as a matrix, row-major: its n columns.
 Vectors columns_of_chunks(FunctionBuilder& fb, const Vectors& vectors, unsigned chunk) {
   if (vectors.size() == 1) return vectors;
@@ -49,6 +59,19 @@ Vectors columns_of_chunks(FunctionBuilder& fb, const Vectors& vectors, unsigned 
     columns.push_back(odd[i]);
   }
   return columns;
+}
+
+/// The inverse.
+Vectors chunks_of_columns(FunctionBuilder& fb, const Vectors& columns, unsigned chunk) {
+  if (columns.size() == 1) return columns;
+  Vectors halves[2], vectors;
+  for (std::size_t i = 0; i < columns.size(); ++i) halves[i % 2].push_back(columns[i]);
+  const Vectors even = chunks_of_columns(fb, halves[0], chunk);
+  const Vectors odd = chunks_of_columns(fb, halves[1], chunk);
+  for (std::size_t i = 0; i < even.size(); ++i)
+    for (const bool upper : {false, true})
+      vectors.push_back(in_turn(fb, even[i], odd[i], chunk, upper));
+  return vectors;
 }
 
 /// n vectors whose chunks have n elements: in each chunk the matrix of the vectors' elements is
@@ -66,29 +89,42 @@ Vectors transposed_in_chunks(FunctionBuilder& fb, Vectors vectors) {
   return vectors;
 }
 
-/// Reads the rows of one tile.
-class TileReader {
+/// `count` elements of a vector.
+Value* part_of(FunctionBuilder& fb, Value* vector, unsigned first, unsigned count) {
+  if (llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements() == count)
+    return vector;
+  Mask mask;
+  for (unsigned k = first; k < first + count; ++k) mask.push_back(static_cast<int>(k));
+  return fb.build.CreateShuffleVector(vector, mask);
+}
+
+/// Reads or writes the rows of one tile.
+class TileAccess {
  public:
-  TileReader(FunctionBuilder& fb, const RowTile& tile) : fb_(fb) {
-    const Inst* first = nullptr;  // a load of the first column
-    for (const RowLoad& load : tile.loads)
-      if (load.column == tile.first) first = &fb.program.code[load.at];
+  TileAccess(FunctionBuilder& fb, const RowTile& tile) : fb_(fb) {
+    const Inst* first = nullptr;  // an access of the first column
+    for (const RowAccess& access : tile.accesses)
+      if (access.column == tile.first) first = &fb.program.code[access.at];
     buffer_ = &fb.bound(first->id);
-    const auto indices = fb.program.operands(*first);
+    const auto indices = fb.program.operands(*first).first(index_count(*first));
     at_ = address(fb, *buffer_, indices);
     for (std::size_t axis = 0; axis + 1 < indices.size(); ++axis)
       if (fb.decisions.lanes.variation[static_cast<std::size_t>(indices[axis])] == Variation::steps)
         stride_ = buffer_->strides[axis];
     const DType t = buffer_->buffer->dtype;
     element_ = memory_type(fb.llvm, t);
-    used_ = static_cast<unsigned>(tile.columns);
+    accessed_.resize(static_cast<std::size_t>(tile.columns));
+    for (const RowAccess& access : tile.accesses)
+      accessed_[static_cast<std::size_t>(access.column - tile.first)] = true;
     rows_ = static_cast<unsigned>(most_columns(fb.host, t, fb.lanes->width));
     chunk_ = std::min(rows_, chunk_bytes / static_cast<unsigned>(byte_size(t)));
-    width_ = std::max(std::bit_ceil(used_), chunk_);
+    width_ = std::max(std::bit_ceil(static_cast<unsigned>(tile.columns)), chunk_);
   }
 
   /// The columns, each with the elements of all lanes.
-  Vectors columns() {
+  Vectors load() {
+    // Elements between those that are accessed are in the row, too.
+    accessed_.assign(accessed_.size(), true);
     std::vector<Vectors> parts(width_);  // by column
     for (unsigned row = 0; row < fb_.lane_count(); row += rows_) {
       const Vectors some = columns_from(row);
@@ -97,6 +133,19 @@ class TileReader {
     Vectors all;
     for (const Vectors& column : parts) all.push_back(llvm::concatenateVectors(fb_.build, column));
     return all;
+  }
+
+  /// `columns`: null where nothing is written.
+  void store(Vectors columns) {
+    columns.resize(width_, nullptr);
+    auto* type = llvm::FixedVectorType::get(element_, fb_.lane_count());
+    for (Value*& column : columns)
+      if (column == nullptr) column = llvm::PoisonValue::get(type);
+    for (unsigned row = 0; row < fb_.lane_count(); row += rows_) {
+      Vectors some;
+      for (Value* column : columns) some.push_back(part_of(fb_, column, row, rows_));
+      store_from(row, some);
+    }
   }
 
  private:
@@ -121,6 +170,22 @@ class TileReader {
     return columns;
   }
 
+  /// Writes them.
+  void store_from(unsigned first, const Vectors& columns) {
+    std::vector<Vectors> in_chunks(chunk_);
+    for (unsigned c = 0; c < width_; c += chunk_) {
+      const Vectors some = transposed_in_chunks(
+          fb_, Vectors(columns.begin() + c, columns.begin() + c + chunk_));
+      for (unsigned i = 0; i < chunk_; ++i) in_chunks[i].push_back(some[i]);
+    }
+    for (unsigned i = 0; i < chunk_; ++i) {
+      unsigned row = first + i;
+      for (Value* vector : chunks_of_columns(fb_, in_chunks[i], chunk_))
+        for (unsigned at = 0; at < rows_; at += width_, row += chunk_)
+          store_piece(row, part_of(fb_, vector, at, width_));
+    }
+  }
+
   /// The tile's part of the row of a lane. A lane that is no trip reads the row of the first lane.
   Value* piece(unsigned lane) {
     llvm::IRBuilder<>& build = fb_.build;
@@ -129,18 +194,40 @@ class TileReader {
       offset = build.CreateSelect(build.CreateExtractElement(fb_.mask, lane), offset, fb_.i64(0));
     Value* at = build.CreateInBoundsGEP(element_, at_, offset);
     auto* type = llvm::FixedVectorType::get(element_, width_);
-    const llvm::Align alignment(byte_size(buffer_->buffer->dtype));
     llvm::Instruction* loaded = nullptr;
-    if (used_ == width_) {
-      loaded = build.CreateAlignedLoad(type, at, alignment);
-    } else {
-      llvm::SmallVector<llvm::Constant*, 16> used;
-      for (unsigned c = 0; c < width_; ++c) used.push_back(build.getInt1(c < used_));
-      loaded = build.CreateMaskedLoad(type, at, alignment, llvm::ConstantVector::get(used),
+    if (is_whole()) loaded = build.CreateAlignedLoad(type, at, alignment());
+    else
+      loaded = build.CreateMaskedLoad(type, at, alignment(), accessed(),
                                       llvm::Constant::getNullValue(type));
-    }
     annotate(fb_, loaded, *buffer_);
     return loaded;
+  }
+
+  void store_piece(unsigned lane, Value* piece) {
+    llvm::IRBuilder<>& build = fb_.build;
+    Value* at = build.CreateInBoundsGEP(element_, at_, build.CreateNSWMul(stride_, fb_.i64(lane)));
+    llvm::Instruction* stored = nullptr;
+    if (is_whole() && !fb_.mask) {
+      stored = build.CreateAlignedStore(piece, at, alignment());
+    } else {
+      Value* mask = accessed();
+      if (fb_.mask)
+        mask = build.CreateAnd(
+            mask, build.CreateVectorSplat(width_, build.CreateExtractElement(fb_.mask, lane)));
+      stored = build.CreateMaskedStore(piece, at, alignment(), mask);
+    }
+    annotate(fb_, stored, *buffer_);
+  }
+
+  llvm::Align alignment() const { return llvm::Align(byte_size(buffer_->buffer->dtype)); }
+  bool is_whole() const {
+    return accessed_.size() == width_ && std::ranges::count(accessed_, true) == width_;
+  }
+  llvm::Constant* accessed() const {
+    llvm::SmallVector<llvm::Constant*, 16> used;
+    for (unsigned c = 0; c < width_; ++c)
+      used.push_back(fb_.build.getInt1(c < accessed_.size() && accessed_[c]));
+    return llvm::ConstantVector::get(used);
   }
 
   FunctionBuilder& fb_;
@@ -148,19 +235,27 @@ class TileReader {
   Value* at_ = nullptr;      ///< address of the first column in the row of lane 0
   Value* stride_ = nullptr;  ///< from row to row, in elements
   llvm::Type* element_ = nullptr;
-  unsigned used_ = 0;   ///< columns
-  unsigned width_ = 0;  ///< columns of a tile; a power of two, at least a chunk
-  unsigned rows_ = 0;   ///< of a tile
-  unsigned chunk_ = 0;  ///< elements of a chunk
+  std::vector<bool> accessed_;  ///< by column
+  unsigned width_ = 0;          ///< columns of a tile; a power of two, at least a chunk
+  unsigned rows_ = 0;           ///< of a tile
+  unsigned chunk_ = 0;          ///< elements of a chunk
 };
 
 }  // namespace
 
-void emit_row_tile(FunctionBuilder& fb, const RowTile& tile) {
-  const Vectors columns = TileReader(fb, tile).columns();
-  for (const RowLoad& load : tile.loads)
+void load_tile(FunctionBuilder& fb, const RowTile& tile) {
+  const Vectors columns = TileAccess(fb, tile).load();
+  for (const RowAccess& load : tile.accesses)
     fb.define(fb.program.code[load.at], 0,
               columns[static_cast<std::size_t>(load.column - tile.first)]);
+}
+
+void store_tile(FunctionBuilder& fb, const RowTile& tile) {
+  Vectors columns(static_cast<std::size_t>(tile.columns));
+  for (const RowAccess& store : tile.accesses)  // of two stores to one place, the last one counts
+    columns[static_cast<std::size_t>(store.column - tile.first)] = all_lanes(
+        fb, fb.program.operands(fb.program.code[store.at]).back());
+  TileAccess(fb, tile).store(std::move(columns));
 }
 
 }  // namespace rondel::codegen

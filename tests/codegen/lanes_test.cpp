@@ -215,7 +215,7 @@ std::shared_ptr<const scalar::Program> sum_in_rows(DType t, std::int64_t columns
 std::vector<RowTile> tiles_in(const scalar::Program& p) {
   std::vector<RowTile> tiles;
   for (const auto& [_, loop] : plan_lanes(p, host).loops)
-    for (const auto& [_, tile] : loop.tiles) tiles.push_back(tile);
+    for (const auto& [_, tile] : loop.loaded) tiles.push_back(tile);
   return tiles;
 }
 
@@ -224,7 +224,7 @@ TEST(Lanes, ReadRowsAsTiles) {
   ASSERT_EQ(near.size(), 1U);
   EXPECT_EQ(near[0].first, 3);
   EXPECT_EQ(near[0].columns, 8);
-  EXPECT_EQ(near[0].loads.size(), 5U);
+  EXPECT_EQ(near[0].accesses.size(), 5U);
   EXPECT_EQ(tiles_in(*sum_in_rows(DType::f32, 20, {3, 5, 4, 11})).size(), 2U);
   EXPECT_EQ(tiles_in(*sum_in_rows(DType::f64, 20, {3, 5, 4, 7})).size(), 2U);
   EXPECT_EQ(tiles_in(*sum_in_rows(DType::i16, 20, {3, 5, 4, 7})).size(), 0U);
@@ -245,6 +245,64 @@ TEST(Lanes, ReadRowsAsTiles) {
         agree(sum_in_rows(t, 32, places, rows),
               {edge_values(t, rows * 32, 7).reshaped({rows, 32}), Tensor::zeros(t, {rows})});
     }
+}
+
+/// y[i, place] = x[i] times a number of its own, for each place; rows of y have `columns`.
+std::shared_ptr<const scalar::Program> written_rows(DType t, std::int64_t columns,
+                                                    const std::vector<std::int64_t>& places,
+                                                    std::int64_t rows = -1) {
+  Builder b("written rows");
+  const auto x = buffer(b, "x", t, Access::in, {rows});
+  const auto y = buffer(b, "y", t, Access::inout, {rows, columns}, false, true);
+  b.for_each(b.index(0), b.extent(x, 0), [&](Ex i) {
+    Values values;
+    for (std::size_t n = 0; n < places.size(); ++n)
+      values.push_back(b.load(x, {i}) * (static_cast<double>(n) + 2) + 1);
+    for (int n = 0; n < 8; ++n) values[0] = values[0] * 3 + 1;
+    for (std::size_t n = 0; n < places.size(); ++n) b.store(y, {i, b.index(places[n])}, values[n]);
+  });
+  return b.finish();
+}
+
+TEST(Lanes, WriteRowsAsTiles) {
+  const LanePlan plan = plan_lanes(*written_rows(DType::f32, 20, {3, 5, 4, 3, 10, 11}), host);
+  ASSERT_EQ(plan.loops.size(), 1U);
+  const LaneLoop& loop = plan.loops.begin()->second;
+  ASSERT_EQ(loop.stored.size(), 2U);
+  EXPECT_EQ(loop.stored.begin()->second.columns, 8);
+  EXPECT_EQ(loop.in_tiles.size(), 4U);
+  std::vector<std::int64_t> all(16);
+  std::iota(all.begin(), all.end(), 0);
+  for (const DType t : {DType::f32, DType::f64, DType::i32, DType::u64})
+    for (const auto& places : {all,
+                               std::vector<std::int64_t>{7},
+                               {0, 1},
+                               {2, 0, 1},
+                               {0, 1, 2, 3},
+                               {9, 8, 15, 2, 2},
+                               {1, 30, 0, 16, 15, 31}})
+      for (const std::int64_t extent : {-1, 4, 48, 50})
+        for (const std::int64_t rows : {0, 1, 7, 16, 37}) {
+          const std::int64_t n = extent < 0 ? rows : extent;
+          agree(written_rows(t, 32, places, extent),
+                {edge_values(t, n, 7), edge_values(t, n * 32, 3).reshaped({n, 32})});
+          if (extent >= 0) break;
+        }
+}
+
+TEST(Lanes, RowsAreWrittenInTheOrderOfTheProgram) {
+  Builder b("read between");
+  const auto y = buffer(b, "y", DType::f32, Access::inout, {-1, 4});
+  b.for_each(b.index(0), b.extent(y, 0), [&](Ex i) {
+    const auto at = [&](int column) { return Indices{i, b.index(column)}; };
+    b.store(y, at(0), b.load(y, at(1)) * 3);
+    b.store(y, at(1), b.load(y, at(0)) + b.load(y, at(2)));
+    b.store(y, at(2), b.load(y, at(1)) - 1);
+    b.store(y, at(3), b.load(y, at(2)) * b.load(y, at(0)) + b.load(y, at(3)));
+  });
+  const auto program = b.finish();
+  EXPECT_EQ(lane_loops(*program), 1U);
+  agree(program, {plain_values(DType::f32, {37, 4}, 3)});
 }
 
 TEST(Lanes, ATileEndsWhereMemoryIsWritten) {

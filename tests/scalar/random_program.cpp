@@ -96,7 +96,8 @@ class Generator : RandomExpressions {
     regions_.pop_back();
   }
 
-  /// An input of which trips read elements of their own rows, and two outputs, of an element a row.
+  /// An input of which trips read elements of their own rows, and two outputs: of an element a row,
+  /// and of rows that trips read and write.
   void row_parameters() {
     const std::int64_t rows = one_of(1, 70);
     Shape shape{rows, one_of(1, 40)};
@@ -107,7 +108,8 @@ class Generator : RandomExpressions {
                                   DType::u32, DType::u64, DType::i16, DType::u8};
     const auto type = [&] { return types[rng_() % std::size(types)]; };
     bind(Access::in, type(), shape, chance(2) ? 0 : one_of(0, 5));
-    for (int n = 0; n < 2; ++n) bind(Access::out, type(), {rows}, 0);
+    bind(Access::out, type(), {rows}, 0);
+    bind(Access::inout, type(), shape, chance(2) ? 0 : one_of(0, 3));
     reserved_.insert(reserved_.end(), {rows_, rows_ + 1, rows_ + 2});
   }
 
@@ -117,19 +119,31 @@ class Generator : RandomExpressions {
     const Shape shape = arrays_[first].shape;
     b_.for_each(b_.index(0), b_.extent(arrays_[first + 1].id, 0), [&](Ex i) {
       scope([&] {
-        Indices at;
-        for (const std::int64_t extent : shape) at.push_back(b_.index(one_of(0, extent - 1)));
-        at[row_axis_] = i;
-        for (const std::size_t to : {first + 1, first + 2}) {
-          const DType t = arrays_[to].dtype;
+        Indices leading;
+        for (const std::int64_t extent : shape) leading.push_back(b_.index(one_of(0, extent - 1)));
+        leading[row_axis_] = i;
+        const auto place = [&] {
+          Indices at = leading;
+          if (at.size() > row_axis_ + 1) at.back() = b_.index(one_of(0, shape.back() - 1));
+          return at;
+        };
+        const auto sum = [&](DType t, std::int64_t most) {
           loads_ = 2;
           Ex value = expression(t, 2);
-          for (std::int64_t n = one_of(1, 20); n > 0; --n) {
-            if (at.size() > row_axis_ + 1) at.back() = b_.index(one_of(0, shape.back() - 1));
-            value = value * 3 + b_.cast(t, b_.load(arrays_[first].id, at));
+          for (std::int64_t n = one_of(1, most); n > 0; --n) {
+            const std::size_t from = first + (chance(3) ? 2 : 0);
+            value = value * 3 + b_.cast(t, b_.load(arrays_[from].id, place()));
           }
-          b_.store(arrays_[to].id, {i}, value);
+          return value;
+        };
+        b_.store(arrays_[first + 1].id, {i}, sum(arrays_[first + 1].dtype, 20));
+        std::vector<Ex> rest;
+        for (std::int64_t n = one_of(1, 9); n > 0; --n) {
+          const Ex value = sum(arrays_[first + 2].dtype, 5);
+          if (chance(4)) b_.store(arrays_[first + 2].id, place(), value);
+          else rest.push_back(value);
         }
+        for (const Ex value : rest) b_.store(arrays_[first + 2].id, place(), value);
       });
     });
   }

@@ -184,8 +184,9 @@ class Grouper {
       }
     }
   }
-  /// Short rows are left apart: what a row waits for, its reductions, would take longer than to
-  /// read the elements once more. In a loop, they are read from the cache.
+  /// Short rows that do not fit into registers are left apart: what a row waits for, its
+  /// reductions, would take longer than to read the elements once more. In a loop, they are read
+  /// from the cache.
   bool share_rows(std::size_t from, std::size_t into) {
     constexpr std::size_t most_nodes = 100;
     const bool in_step = sharing_ == Sharing::steps;
@@ -193,9 +194,10 @@ class Grouper {
     if (first.size() + second.size() > most_nodes || is_read_between(from, into)) return false;
     std::vector<NodeId> both = first;
     both.insert(both.end(), second.begin(), second.end());
-    const std::optional<RowSchedule> rows = schedule_rows(g_, types_, both);
+    const std::optional<RowSchedule> rows = schedule_rows(g_, types_, both,
+                                                          in_step ? RowsIn::step : RowsIn::loop);
     if (!rows) return false;
-    if (rows->rows_shorter_than(in_step ? 16 : 64)) {
+    if (!rows->in_registers && rows->rows_shorter_than(in_step ? 16 : 64)) {
       apart(g_.node(second.front()), from,
             in_step ? "rows are shorter than 16" : "rows are shorter than 64");
       return false;

@@ -111,7 +111,7 @@ bool can_lower(const ir::Graph& g, bool by_rows, const ShapeClass& c) {
   for (const ir::NodeId n : g.root().nodes)
     for (const ValueId v : g.node(n).outputs)
       if (v != ValueId::none && !k.types[ir::index(v)].has_rank()) return false;
-  return !by_rows || schedule_rows(g, k.types, computed_nodes(g));
+  return !by_rows || schedule_rows(g, k.types, computed_nodes(g), RowsIn::step_of_class);
 }
 
 std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, bool by_rows,
@@ -130,7 +130,8 @@ std::shared_ptr<const scalar::Program> lower_group(const ir::Graph& g, bool by_r
                                 .extents = known_extents(c.types[i]),
                                 .contiguous = c.contiguous[i],
                                 .dense_rows = c.dense_rows[i]}));
-  const std::optional<RowSchedule> rows = by_rows ? schedule_rows(g, environment.types, nodes)
+  const std::optional<RowSchedule> rows = by_rows ? schedule_rows(g, environment.types, nodes,
+                                                                  RowsIn::step_of_class)
                                                   : std::nullopt;
   invariant(!by_rows || rows, "the class does not tell how rows are computed");
   const std::vector<std::int32_t> over = written_over(g, environment, c, rows, dying);

@@ -29,13 +29,19 @@ class RowLowerer {
              " of elements " +
              s_.notes->schedule().text(std::span(space).subspan(schedule_.leading));
     });
-    nest.note([] { return "because a row is still in the cache when the next nodes read it"; });
+    nest.note([&] {
+      return schedule_.in_registers
+                 ? "because rows are short: several are computed at once, in registers"
+                 : "because a row is still in the cache when the next nodes read it";
+    });
     s_.builder.for_all(rows_, [&](const Indices& row) {
       nest.body();
       for (const RowSchedule::Stage& stage : schedule_.stages)
         if (stage.by_row)
           for (const NodeId n : stage.nodes) lower_by_row(n, row);
+        else if (schedule_.in_registers) compute_elements(stage.nodes, row);
         else lower_elements(stage.nodes, row);
+      store_elements(row);
     });
     for (auto& [v, operand] : outside_) s_.operands.insert_or_assign(v, std::move(operand));
   }
@@ -69,11 +75,76 @@ class RowLowerer {
     const ValueId v = s_.graph.node(n).outputs[0];
     const Ex element = lower_element(s_, {&n, 1}, extents, index).at(v);
     // An only row is computed in no loop: its registers are known after the nest.
+    read_from(v, one_element(s_.builder, element, static_cast<std::int64_t>(space_.size())));
+  }
+
+  /// Within the nest, `v` is read from there. After it, from where it was read before.
+  void read_from(ValueId v, Operand there) {
     const auto in_memory = s_.operands.find(v);
     if (in_memory != s_.operands.end() && schedule_.leading > 0)
       outside_.emplace(v, in_memory->second);
-    s_.operands.insert_or_assign(
-        v, one_element(s_.builder, element, static_cast<std::int64_t>(space_.size())));
+    s_.operands.insert_or_assign(v, std::move(there));
+  }
+
+  /// Emits a row's elements of the nodes, one after the other; later nodes read them in registers.
+  void compute_elements(const std::vector<NodeId>& nodes, const Indices& row) {
+    const NestScope nest(s_.notes, [&] { return name_stage(nodes); });
+    if (s_.notes) note_places(nodes);
+    std::map<ValueId, std::vector<Ex>> elements;
+    for (const Indices& within : places()) {
+      ElementValues values;
+      compute_element(s_, nodes, space_, joined(row, within), values);
+      for (const NodeId n : nodes) {
+        const ValueId v = s_.graph.node(n).outputs[0];
+        elements[v].push_back(values.at(v));
+      }
+    }
+    for (auto& [v, row_of_v] : elements) {
+      stored_later_.emplace_back(v, row_of_v);
+      read_from(
+          v, Operand{[this, row_of_v](const Indices& i) { return pick(row_of_v, i); }, {}, space_});
+    }
+  }
+  /// Stores the elements of a row that were computed, place after place, so that each of them gets
+  /// a row at once.
+  void store_elements(const Indices& row) {
+    const std::vector<Indices> all = places();
+    for (const auto& [v, elements] : stored_later_)
+      if (const auto sink = s_.sinks.find(v); sink != s_.sinks.end())
+        for (const auto& put : sink->second.stores)
+          for (std::size_t k = 0; k < all.size(); ++k) put(joined(row, all[k]), elements[k]);
+    stored_later_.clear();
+  }
+  /// The indices of a short row's elements, in their order.
+  std::vector<Indices> places() const {
+    std::vector<Indices> all{{}};
+    for (std::size_t axis = schedule_.leading; axis < space_.size(); ++axis) {
+      std::vector<Indices> longer;
+      for (const Indices& within : all)
+        for (std::int64_t k = 0; k < schedule_.space[axis].value; ++k) {
+          longer.push_back(within);
+          longer.back().push_back(s_.builder.index(k));
+        }
+      all = std::move(longer);
+    }
+    return all;
+  }
+  static Indices joined(Indices row, const Indices& within) {
+    row.insert(row.end(), within.begin(), within.end());
+    return row;
+  }
+  /// The element of a short row at an index, of which only a reduction of several axes asks for
+  /// one that is not known.
+  Ex pick(const std::vector<Ex>& elements, const Indices& index) const {
+    Ex place = s_.builder.index(0);
+    for (std::size_t axis = schedule_.leading; axis < space_.size(); ++axis)
+      place = place * schedule_.space[axis].value + index[axis];
+    if (const auto known = s_.builder.known(place))
+      return elements[static_cast<std::size_t>(*known)];
+    Ex picked = elements[0];
+    for (std::size_t k = 1; k < elements.size(); ++k)
+      picked = select(place == static_cast<std::int64_t>(k), elements[k], picked);
+    return picked;
   }
 
   void lower_elements(const std::vector<NodeId>& nodes, const Indices& row) {
@@ -109,6 +180,7 @@ class RowLowerer {
   const RowSchedule& schedule_;
   const std::vector<Ex> space_, rows_;
   std::map<ValueId, Operand> outside_;
+  std::vector<std::pair<ValueId, std::vector<Ex>>> stored_later_;
 };
 
 }  // namespace

@@ -242,7 +242,7 @@ void RegionTree::visit(RegionId r, std::optional<Position> holder) {
 void RegionTree::visit_group(const Group& group, Position at) {
   check_cancellation();
   if (group.by_rows) {
-    std::optional<RowSchedule> rows = schedule_rows(g_, k_.types, group.nodes);
+    std::optional<RowSchedule> rows = schedule_rows(g_, k_.types, group.nodes, RowsIn::loop);
     invariant(rows.has_value(), "{} has no schedule by rows", ir::where(g_, group.nodes[0]));
     rows_.emplace(group.nodes[0], *std::move(rows));
   }

@@ -8,6 +8,16 @@
 namespace rondel::lowering {
 namespace {
 
+/// The product of the extents, or `limit` if it is more or not known.
+std::int64_t number_of_elements(std::span<const ir::Extent> extents, std::int64_t limit) {
+  std::int64_t number = 1;
+  for (const ir::Extent& e : extents) {
+    if (!e.known()) return limit;
+    number = std::min(number * std::min(e.value, limit), limit);
+  }
+  return number;
+}
+
 using ir::Extents;
 using ir::Graph;
 using ir::NodeId;
@@ -15,8 +25,8 @@ using ir::ValueId;
 
 class RowScheduler {
  public:
-  RowScheduler(const Graph& g, const ir::Types& types, std::span<const NodeId> nodes)
-      : g_(g), types_(types), nodes_(nodes), inside_(nodes.begin(), nodes.end()) {}
+  RowScheduler(const Graph& g, const ir::Types& types, std::span<const NodeId> nodes, RowsIn in)
+      : g_(g), types_(types), nodes_(nodes), in_(in), inside_(nodes.begin(), nodes.end()) {}
 
   std::optional<RowSchedule> run() {
     if (!find_rows() || !std::ranges::all_of(nodes_, [&](NodeId n) { return fits(n); }) ||
@@ -25,7 +35,11 @@ class RowScheduler {
     for (const NodeId n : nodes_)
       if (folds_elements(n)) inline_elements(n);
     divide();
-    if (!find_memory()) return std::nullopt;
+    schedule_.in_registers = fits_registers() && has_many_rows();
+    if (schedule_.in_registers || find_memory()) return std::move(schedule_);
+    if (in_ != RowsIn::step_of_class || !fits_registers()) return std::nullopt;
+    schedule_.in_registers = true;
+    schedule_.memory_of.clear();
     return std::move(schedule_);
   }
 
@@ -143,6 +157,28 @@ class RowScheduler {
 
   // Memory.
 
+  /// Whether rows are so short that each element can have code of its own, and worth it.
+  bool fits_registers() const {
+    constexpr std::int64_t longest = 16, shortest_in_loop = 4, longest_in_loop = 15;
+    constexpr std::size_t most_code = 256;  // elements of all nodes
+    const std::int64_t length = number_of_elements(
+        std::span(schedule_.space).subspan(schedule_.leading), longest + 1);
+    if (length == 0 || length > longest ||
+        nodes_.size() * static_cast<std::size_t>(length) > most_code)
+      return false;
+    return in_ != RowsIn::loop ||
+           (length >= shortest_in_loop && length <= longest_in_loop && takes_long());
+  }
+  bool takes_long() const {
+    return std::ranges::any_of(
+        nodes_, [&](NodeId n) { return !by_row(n) && g_.node(n).op->transcendental; });
+  }
+  /// Whether there may be enough rows for the lanes of a vector.
+  bool has_many_rows() const {
+    constexpr std::int64_t few = 8;
+    return number_of_elements(std::span(schedule_.space).first(schedule_.leading), few) >= few;
+  }
+
   bool find_memory() {
     for (std::size_t s = 0; s < schedule_.stages.size(); ++s)
       for (const NodeId n : schedule_.stages[s].nodes) number_[n] = s;
@@ -194,6 +230,7 @@ class RowScheduler {
   const Graph& g_;
   const ir::Types& types_;
   const std::span<const NodeId> nodes_;
+  const RowsIn in_;
   const std::set<NodeId> inside_;
   Extents row_;
   std::set<NodeId> inlined_;
@@ -214,12 +251,7 @@ std::optional<std::size_t> RowSchedule::stage_of(NodeId n) const {
 }
 
 bool RowSchedule::rows_shorter_than(std::int64_t limit) const {
-  std::int64_t length = 1;  // at most the limit
-  for (const ir::Extent& e : std::span(space).subspan(leading)) {
-    if (!e.known()) return false;
-    length = std::min(length * std::min(e.value, limit), limit);
-  }
-  return length < limit;
+  return number_of_elements(std::span(space).subspan(leading), limit) < limit;
 }
 
 bool RowSchedule::may_write_over(const Graph& g, ValueId result, ValueId outside) const {
@@ -227,6 +259,7 @@ bool RowSchedule::may_write_over(const Graph& g, ValueId result, ValueId outside
   for (const auto& [v, memory] : memory_of)
     if (memory == result) written = std::min(written, stage_of(g.value(v).producer));
   if (!written || stages[*written].by_row) return false;
+  if (in_registers) return true;
   return std::ranges::all_of(g.value(outside).uses, [&](const ir::Use& use) {
     const auto reads = use.node == NodeId::none ? std::nullopt : stage_of(use.node);
     return !reads || *reads <= *written;
@@ -238,8 +271,8 @@ bool RowSchedule::needs_memory(ValueId result) const {
 }
 
 std::optional<RowSchedule> schedule_rows(const Graph& g, const ir::Types& types,
-                                         std::span<const NodeId> nodes) {
-  return RowScheduler(g, types, nodes).run();
+                                         std::span<const NodeId> nodes, RowsIn in) {
+  return RowScheduler(g, types, nodes, in).run();
 }
 
 }  // namespace rondel::lowering

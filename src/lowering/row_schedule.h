@@ -22,10 +22,15 @@ struct RowSchedule {
   std::vector<ir::Extent> space;  ///< of the elements
   std::size_t leading = 0;        ///< that many axes count the rows
   std::vector<Stage> stages;
+  /// Rows are short: elements that later stages read are in registers, stages are straight code
+  /// instead of loops, and the elements of a row are stored after everything that its row reads has
+  /// been read.
+  bool in_registers = false;
   /// For each reduction, the nodes that compute the elements of its input 0 where it reads them.
   std::map<ir::NodeId, std::vector<ir::NodeId>> inlined;
-  /// Elements that later stages read. A result is in its own memory; another value shares that of a
-  /// result, which a stage writes that is the last to read the value, or a later one.
+  /// Elements that later stages read, unless they are in registers. A result is in its own memory;
+  /// another value shares that of a result, which a stage writes that is the last to read the
+  /// value, or a later one.
   std::map<ir::ValueId, ir::ValueId> memory_of;
 
   /// Whether rows certainly have fewer elements than this.
@@ -41,9 +46,17 @@ struct RowSchedule {
   std::optional<std::size_t> stage_of(ir::NodeId) const;
 };
 
+/// Where nodes run by rows. In a loop, the elements of short rows stay in registers only where they
+/// take long to compute: a trip often has few rows, whose elements it has just written.
+enum class RowsIn : std::uint8_t {
+  loop,
+  step,
+  step_of_class,  ///< a step that was chosen before the number of its rows was known
+};
+
 /// The schedule of the nodes, which are in order; nothing if they are of other kinds, may fail, or
 /// hand on values for which no result has memory. Values that other nodes read are the results.
 std::optional<RowSchedule> schedule_rows(const ir::Graph&, const ir::Types&,
-                                         std::span<const ir::NodeId>);
+                                         std::span<const ir::NodeId>, RowsIn);
 
 }  // namespace rondel::lowering

@@ -12,6 +12,7 @@ const ir::OpEntry acosh_op{{
     .inputs = {{"x"}},
     .type = floats_only(same_as_first),
     .meaning = elementwise([](Ex x) { return scalar::acosh(x); }),
+    .transcendental = true,
     .gradient = derivative<1>([](auto&, auto x) { return acosh(x); }),
 }};
 

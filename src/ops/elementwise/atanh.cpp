@@ -12,6 +12,7 @@ const ir::OpEntry atanh_op{{
     .inputs = {{"x"}},
     .type = floats_only(same_as_first),
     .meaning = elementwise([](Ex x) { return scalar::atanh(x); }),
+    .transcendental = true,
     .gradient = derivative<1>([](auto&, auto x) { return atanh(x); }),
 }};
 

@@ -19,6 +19,7 @@ const ir::OpEntry celu{{
     .attributes = {{"alpha", 1.0}},
     .type = floats_only(same_as_first),
     .meaning = formula<1>(celu_of),
+    .transcendental = true,
     .gradient = derivative<1>(celu_of),
 }};
 

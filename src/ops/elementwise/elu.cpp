@@ -18,6 +18,7 @@ const ir::OpEntry elu{{
     .attributes = {{"alpha", 1.0}},
     .type = floats_only(same_as_first),
     .meaning = formula<1>(elu_of),
+    .transcendental = true,
     .gradient = derivative<1>(elu_of),
 }};
 

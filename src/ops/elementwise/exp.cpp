@@ -12,6 +12,7 @@ const ir::OpEntry exp_op{{
     .inputs = {{"x"}},
     .type = floats_only(same_as_first),
     .meaning = elementwise([](Ex x) { return scalar::exp(x); }),
+    .transcendental = true,
     .gradient = derivative<1>([](auto&, auto x) { return exp(x); }),
 }};
 

@@ -27,6 +27,7 @@ const ir::OpEntry gelu{{
     .attributes = {{"approximate", "none"}},
     .type = floats_only(gelu_rule),
     .meaning = formula<1>(gelu_of),
+    .transcendental = true,
     .gradient = derivative<1>(gelu_of),
 }};
 

@@ -17,6 +17,7 @@ const ir::OpEntry mish{{
     .inputs = {{"x"}},
     .type = floats_only(same_as_first),
     .meaning = elementwise(wide(mish_of)),
+    .transcendental = true,
     .gradient = derivative<1>([](auto&, auto x) { return x * tanh(softplus(x)); }),
 }};
 

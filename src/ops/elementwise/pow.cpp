@@ -30,6 +30,7 @@ const ir::OpEntry pow_op{{
     .outputs = {"z"},
     .type = pow_rule,
     .meaning = elementwise(power),
+    .transcendental = true,
     .gradient = derivative<2>([](auto&, auto a, auto b) { return pow(a, b); }),
 }};
 

@@ -19,6 +19,7 @@ const ir::OpEntry selu{{
     .attributes = {{"alpha", 1.67326319217681884765625}, {"gamma", 1.05070102214813232421875}},
     .type = floats_only(same_as_first),
     .meaning = formula<1>(selu_of),
+    .transcendental = true,
     .gradient = derivative<1>(selu_of),
 }};
 

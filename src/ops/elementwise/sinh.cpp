@@ -12,6 +12,7 @@ const ir::OpEntry sinh_op{{
     .inputs = {{"x"}},
     .type = floats_only(same_as_first),
     .meaning = elementwise([](Ex x) { return scalar::sinh(x); }),
+    .transcendental = true,
     .gradient = derivative<1>([](auto&, auto x) { return sinh(x); }),
 }};
 

@@ -14,6 +14,7 @@ const ir::OpEntry softplus_op{{
     .inputs = {{"x"}},
     .type = floats_only(same_as_first),
     .meaning = elementwise(wide(softplus_of)),
+    .transcendental = true,
     .gradient = derivative<1>([](auto&, auto x) { return softplus(x); }),
 }};
 

@@ -15,6 +15,7 @@ const ir::OpEntry swish{{
     .attributes = {{"alpha", 1.0}},
     .type = floats_only(same_as_first),
     .meaning = formula<1>(swish_of),
+    .transcendental = true,
     .gradient = derivative<1>(swish_of),
 }};
 

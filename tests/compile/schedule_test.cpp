@@ -79,26 +79,46 @@ program 'y' (div)
 )");
 }
 
-TEST(Schedule, ShortRowsAreLeftApart) {
-  EXPECT_EQ(schedule(R"g(graph "g" (%x: f32[M, 8]) {
+TEST(Schedule, FewShortRowsAreLeftApart) {
+  EXPECT_EQ(schedule(R"g(graph "g" (%x: f32[4, 8]) {
     %last: i64[1] = constant value=i64[1] {1}
     %s = reduce_sum(%x, %last)
     %y = div(%x, %s)
     yield %y })g"),
             R"(
 program 's' (reduce_sum)
-  reduce [M, 8] to [M, 1]: 's' (reduce_sum)
+  reduce [4, 8] to [4, 1]: 's' (reduce_sum)
     stored at the result: 's'
     unrolled: a fold of few elements
-    vectorised by LLVM
-    parallel: threads may share it
+    vectorised over 4 lanes, because its arithmetic is long
+    not shared by threads: too little work
 program 'y' (div)
-  for elements [M, 8]: 'y' (div)
+  for elements [4, 8]: 'y' (div)
     stored at the result, over 'x', which nothing reads later: 'y'
     not fused with 's' (reduce_sum): another index space
     not fused with 's' (reduce_sum): rows are shorter than 16
     vectorised by LLVM
+    not shared by threads: too little work
+)");
+}
+
+TEST(Schedule, ShortRowsAreInRegisters) {
+  EXPECT_EQ(schedule(R"g(graph "g" (%x: f32[M, 8]) {
+    %last: i64[1] = constant value=i64[1] {1}
+    %s = reduce_sum(%x, %last)
+    %y = div(%x, %s)
+    yield %y })g"),
+            R"(
+program 'y' (div)
+  by rows: for rows [M] of elements [8]
+    because rows are short: several are computed at once, in registers
+    vectorised over 16 lanes, the last ones masked, because its arithmetic is long
     parallel: threads may share it
+    reduce [M, 8] to [M, 1]: 's' (reduce_sum)
+      stored at a register for each row
+      unrolled: a fold of few elements
+    for elements [M, 8]: 'y' (div)
+      stored at the result: 'y'
 )");
 }
 

@@ -24,7 +24,7 @@ std::string schedule(const std::string& nodes) {
       "%last: i64[1] = constant value=i64[1] {1}\n" +
       nodes + " }");
   const ir::TypeEnvironment k = ir::type_environment(g);
-  const std::optional<RowSchedule> rows = schedule_rows(g, k.types, computed(g));
+  const std::optional<RowSchedule> rows = schedule_rows(g, k.types, computed(g), RowsIn::step);
   if (!rows) return "none";
   const auto name = [&](ir::NodeId n) {
     std::string text = g.value(g.node(n).outputs[0]).name;
@@ -88,11 +88,62 @@ TEST(RowSchedule, AResultIsWrittenOverWhatIsReadBefore) {
     %y = mul(%d, %w)
     yield %y })g");
   const ir::TypeEnvironment k = ir::type_environment(g);
-  const auto rows = schedule_rows(g, k.types, computed(g));
+  const auto rows = schedule_rows(g, k.types, computed(g), RowsIn::step);
   ASSERT_TRUE(rows);
   const ir::ValueId y = g.root().results[0];
   EXPECT_TRUE(rows->may_write_over(g, y, g.root().params[0]));
   EXPECT_FALSE(rows->may_write_over(g, y, g.root().params[1])) << "e is in the memory of y by then";
+}
+
+/// A softmax of rows in `extents` ("8, 10"), or the same without exp.
+std::optional<RowSchedule> rows_of(const std::string& extents, RowsIn in, bool with_exp = true) {
+  const ir::Graph g = ir::parse("graph \"g\" (%x: f32[" + extents + R"(]) {
+    %last: i64[1] = constant value=i64[1] {1}
+    %m = reduce_max(%x, %last)
+    %d = sub(%x, %m)
+    %e = )" + (with_exp ? "exp(%d)" : "mul(%d, %d)") +
+                                R"(
+    %s = reduce_sum(%e, %last)
+    %y = div(%e, %s)
+    yield %y })");
+  return schedule_rows(g, ir::type_environment(g).types, computed(g), in);
+}
+bool in_registers(const std::string& extents, RowsIn in, bool with_exp = true) {
+  return rows_of(extents, in, with_exp)->in_registers;
+}
+
+TEST(RowSchedule, ShortRowsAreInRegisters) {
+  EXPECT_TRUE(in_registers("M, 10", RowsIn::step));
+  EXPECT_TRUE(in_registers("8, 16", RowsIn::step));
+  EXPECT_TRUE(in_registers("M, 2", RowsIn::step, false));
+  EXPECT_FALSE(in_registers("M, 17", RowsIn::step));
+  EXPECT_FALSE(in_registers("M, N", RowsIn::step));
+  EXPECT_FALSE(in_registers("M, 0", RowsIn::step));
+  EXPECT_FALSE(in_registers("7, 10", RowsIn::step)) << "few rows";
+  EXPECT_FALSE(in_registers("7, 10", RowsIn::step_of_class));
+  EXPECT_TRUE(in_registers("M, 10", RowsIn::loop));
+  EXPECT_FALSE(in_registers("M, 10", RowsIn::loop, false)) << "nothing that takes long";
+  EXPECT_FALSE(in_registers("M, 3", RowsIn::loop));
+  EXPECT_FALSE(in_registers("M, 16", RowsIn::loop));
+}
+
+TEST(RowSchedule, OfAStepWithFewRowsThatNoMemoryIsFor) {
+  const auto rows_in = [](const std::string& rows, RowsIn in) {
+    const ir::Graph g = ir::parse("graph \"g\" (%x: f32[" + rows + R"(, 10]) {
+      %last: i64[1] = constant value=i64[1] {1}
+      %m = reduce_max(%x, %last)
+      %e = sub(%x, %m)
+      %s = reduce_sum(%e, %last)
+      %d = div(%e, %s)
+      %y = reduce_max(%d, %last)
+      yield %y })");
+    return schedule_rows(g, ir::type_environment(g).types, computed(g), in);
+  };
+  ASSERT_TRUE(rows_in("M", RowsIn::step));
+  EXPECT_TRUE(rows_in("M", RowsIn::step)->in_registers);
+  EXPECT_FALSE(rows_in("3", RowsIn::step)) << "e is in no result";
+  ASSERT_TRUE(rows_in("3", RowsIn::step_of_class));
+  EXPECT_TRUE(rows_in("3", RowsIn::step_of_class)->in_registers);
 }
 
 }  // namespace

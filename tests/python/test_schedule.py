@@ -127,10 +127,16 @@ def test_the_command_shows_each_nest(text, capsys, tmp_path):
 
 
 def test_a_node_of_several_steps_is_told_apart(tmp_path):
-    """Of the parts of a Softmax with short rows, each is a program of its own, and says why."""
-    said = schedule_text(model("main (float[M, 8] x) => (float[M, 8] y) { y = Softmax (x) }"))
+    """Of the parts of a Softmax with few and short rows, each is a program of its own, and says why."""
+    said = schedule_text(model("main (float[4, 8] x) => (float[4, 8] y) { y = Softmax (x) }"))
     assert said.count("program 'y' (Softmax) as ") == 4
     assert "not fused with 'y' (Softmax) as reduce_max: rows are shorter than 16\n" in said
+
+
+def test_short_rows_are_in_registers():
+    said = schedule_text(model("main (float[M, 8] x) => (float[M, 8] y) { y = Softmax (x) }"))
+    assert "because rows are short: several are computed at once, in registers\n" in said
+    assert said.count("\nprogram ") == 1
 
 
 def test_options_decide_what_is_shown():

@@ -230,7 +230,7 @@ TEST(Lanes, ReadRowsAsTiles) {
   EXPECT_EQ(tiles_in(*sum_in_rows(DType::i16, 20, {3, 5, 4, 7})).size(), 0U);
   std::vector<std::int64_t> all(16);
   std::iota(all.begin(), all.end(), 0);
-  for (const DType t : {DType::f32, DType::f64, DType::i32, DType::u64})
+  for (const DType t : {DType::f32, DType::i64})
     for (const auto& places : {all,
                                std::vector<std::int64_t>{7},
                                {0, 1},
@@ -273,7 +273,7 @@ TEST(Lanes, WriteRowsAsTiles) {
   EXPECT_EQ(loop.in_tiles.size(), 4U);
   std::vector<std::int64_t> all(16);
   std::iota(all.begin(), all.end(), 0);
-  for (const DType t : {DType::f32, DType::f64, DType::i32, DType::u64})
+  for (const DType t : {DType::f32, DType::i64})
     for (const auto& places : {all,
                                std::vector<std::int64_t>{7},
                                {0, 1},

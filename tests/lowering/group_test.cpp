@@ -144,17 +144,25 @@ TEST(Group, RowsShareANestInLoops) {
             "[most below e all next](x)->(next)");
 }
 
-TEST(Group, ShortRowsAreLeftApart) {
-  const auto rows = [](std::string_view n) {
-    return groups(
-        fmt::format("graph \"g\" (%x: f32[M, {}]) {{\n"
-                    "%last: i64[1] = constant value=i64[1] {{1}}\n"
-                    "%m = reduce_max(%x, %last)\n%d = sub(%x, %m)\nyield %d }}",
-                    n));
-  };
-  EXPECT_EQ(rows("15"), "[m](x)->(m) [d](x m)->(d)");
-  EXPECT_EQ(rows("16"), "[m d](x)->(d)");
-  EXPECT_EQ(rows("N"), "[m d](x)->(d)");
+/// The groups of x [extents] less the greatest element of its row, or of exp of that.
+std::string rows(std::string_view extents, Sharing sharing = Sharing::steps, bool exp = false) {
+  return groups(fmt::format("graph \"g\" (%x: f32[{}]) {{\n"
+                            "%last: i64[1] = constant value=i64[1] {{1}}\n"
+                            "%m = reduce_max(%x, %last)\n%d = sub(%x, %m)\n"
+                            "{}yield {} }}",
+                            extents, exp ? "%e = exp(%d)\n" : "", exp ? "%e" : "%d"),
+                sharing);
+}
+
+TEST(Group, ShortRowsShareANestIfTheyFitIntoRegisters) {
+  EXPECT_EQ(rows("M, N"), "[m d](x)->(d)");
+  EXPECT_EQ(rows("M, 15"), "[m d](x)->(d)");
+  EXPECT_EQ(rows("7, 15"), "[m](x)->(m) [d](x m)->(d)") << "few rows";
+  EXPECT_EQ(rows("7, 16"), "[m d](x)->(d)");
+  EXPECT_EQ(rows("M, 63", Sharing::parts), "[m](x)->(m) [d](x m)->(d)");
+  EXPECT_EQ(rows("M, 15", Sharing::parts), "[m](x)->(m) [d](x m)->(d)");
+  EXPECT_EQ(rows("M, 15", Sharing::parts, true), "[m d e](x)->(e)");
+  EXPECT_EQ(rows("M, 3", Sharing::parts, true), "[m](x)->(m) [d e](x m)->(e)");
 }
 
 TEST(Group, ConstantsAreHeldAndKernelsStandAlone) {

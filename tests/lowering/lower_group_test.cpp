@@ -1,10 +1,12 @@
-// Which classes of shapes tell enough to write the program of a group.
+// Which classes of shapes tell enough to write the program of a group, and what it computes.
 #include "ir/text.h"
 #include "lowering/extract.h"
 #include "lowering/lower.h"
+#include "scalar/run.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <map>
 
 namespace rondel::lowering {
 namespace {
@@ -39,6 +41,47 @@ TEST(LowerGroup, RowsOfOpenExtents) {
 /// Whether the axis goes is known for exact shapes only.
 TEST(LowerGroup, ARankThatDependsOnAnExtentIsNotTold) {
   EXPECT_FALSE(steps_have_programs("graph \"g\" (%x: f32[A, B]) {\n%y = squeeze(%x)\nyield %y }"));
+}
+
+TEST(LowerGroup, ShortRowsAreWrittenWhereTheyBelong) {
+  const ir::Graph g = ir::parse(
+      "graph \"g\" (%x: f32[9, 2, 2]) {\n"
+      "%last: i64[2] = constant value=i64[2] {1, 2}\n"
+      "%m = reduce_max(%x, %last)\n%d = sub(%m, %x)\n%s = reduce_sum(%d, %last)\n"
+      "%y = mul(%d, %s)\nyield %y, %d, %s }");
+  const ir::TypeEnvironment k = ir::type_environment(g);
+  const auto groups = group_nodes(g, ir::RegionId::root, k.types, Sharing::steps);
+  ASSERT_EQ(groups.size(), 1U);
+  ASSERT_TRUE(groups[0].by_rows);
+  std::vector<float> x;
+  for (int i = 0; i < 36; ++i) x.push_back(static_cast<float>(i * 7 % 5));
+  std::vector<ir::Type> declared;
+  std::vector<Value> inputs;
+  for (const ir::ValueId v : groups[0].inputs) {
+    declared.push_back(k.types[ir::index(v)]);
+    inputs.emplace_back(g.constant(v) ? *g.constant(v)
+                                      : Tensor::from({9, 2, 2}, std::span<const float>(x)));
+  }
+  const auto program = lower_group(extract(g, groups[0]), true,
+                                   classify(inputs, declared, groups[0].value_inputs), {});
+  std::map<std::string, Tensor> out;
+  std::vector<Tensor> tensors;
+  for (const Value& input : inputs) tensors.push_back(input.tensor());
+  for (const scalar::Buffer& b : std::span(program->buffers).subspan(inputs.size())) {
+    tensors.push_back(Tensor::zeros(DType::f32, Shape(b.extents)));
+    out.insert_or_assign(b.name, tensors.back());
+  }
+  ASSERT_EQ(scalar::interpreted(program, tensors), scalar::done);
+  for (std::size_t row = 0; row < 9; ++row) {
+    const float* of = x.data() + 4 * row;
+    const float most = *std::max_element(of, of + 4);
+    const float sum = 4 * most - (of[0] + of[1] + of[2] + of[3]);
+    EXPECT_EQ(out.at("s").data_as<float>()[row], sum);
+    for (std::size_t k = 0; k < 4; ++k) {
+      EXPECT_EQ(out.at("d").data_as<float>()[4 * row + k], most - of[k]);
+      EXPECT_EQ(out.at("y").data_as<float>()[4 * row + k], (most - of[k]) * sum);
+    }
+  }
 }
 
 }  // namespace

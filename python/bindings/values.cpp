@@ -242,6 +242,29 @@ nb::object tensor_to_python(const Tensor& t) {
                         t.dtype() == DType::string ? strings_of(t) : bytes_of(t));
 }
 
+using Rows = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+/// A dict of each row of a matrix of floats: its elements by key. There are as many keys as
+/// columns.
+nb::list maps_of_rows(const Rows& rows, const nb::list& keys) {
+  if (nb::len(keys) != rows.shape(1))
+    throw nb::value_error("the keys are not those of the columns");
+  nb::list maps;
+  for (std::size_t row = 0; row < rows.shape(0); ++row) {
+    auto map = nb::steal<nb::dict>(PyDict_New());
+    if (!map.is_valid()) nb::raise_python_error();
+    for (std::size_t k = 0; k < rows.shape(1); ++k) {
+      const nb::object element = nb::steal(PyFloat_FromDouble(rows(row, k)));
+      if (!element.is_valid() ||
+          PyDict_SetItem(map.ptr(), PyList_GET_ITEM(keys.ptr(), static_cast<Py_ssize_t>(k)),
+                         element.ptr()) != 0)
+        nb::raise_python_error();
+    }
+    maps.append(map);
+  }
+  return maps;
+}
+
 }  // namespace
 
 std::shared_ptr<Py_buffer> memory_of(nb::handle array, int flags) {
@@ -297,6 +320,7 @@ void bind_values(nb::module_& m) {
   m.def("tensor_of_strings", &tensor_of_strings, nb::arg("extents"), nb::arg("items"));
   m.def("sequence_of", &sequence_of);
   m.def("map_of", &map_of);
+  m.def("maps_of_rows", &maps_of_rows);
   m.def("nothing", [] { return Value(Optional{}); });
 }
 

@@ -275,7 +275,13 @@ class InferenceSession(ExplainsMissingNames):
     def _result(self, value, name):
         made = arrays.from_value(value, f"output '{name}'")
         keys = self._map_keys.get(name)
-        return made if keys is None else [dict(zip(keys, row)) for row in made.tolist()]
+        if keys is None:
+            return made
+        if made.ndim != 2 or made.shape[1] != len(keys):
+            raise CallerError(
+                f"output '{name}' is made of scores of shape {made.shape}; its ZipMap expects rows of {len(keys)}, one for each key"
+            )
+        return _rondel.maps_of_rows(made, keys)
 
     def _values(self, input_feed):
         if not isinstance(input_feed, Mapping):

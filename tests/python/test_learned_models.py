@@ -279,10 +279,23 @@ def test_zip_map(keys):
     (wanted,) = onnxruntime.InferenceSession(written.SerializeToString()).run(None, {"x": scores})
     assert found == wanted == [dict(zip(keys, row)) for row in scores.tolist()]
     assert session.run(["out0"], {"x": scores[:0]}) == [[]]
+    assert all(type(score) is float for row in found for score in row.values())
     assert session.get_outputs()[0].type == f"seq(map({'string' if text == TensorProto.STRING else 'int64'},tensor(float)))"
     written.graph.node.append(helper.make_node("Identity", ["out0"], ["copy"]))
     with pytest.raises(rondel.UnsupportedError, match="ZipMap"):
         rondel.InferenceSession(written)
+
+
+def test_zip_map_of_other_rows_than_its_keys():
+    written = onnx.load_from_string(model("ZipMap", {"x": np.zeros((2, 2), np.float32)}, [TensorProto.FLOAT], 1, {"classlabels_int64s": [3, 5]}))
+    for extent in written.graph.input[0].type.tensor_type.shape.dim:
+        extent.Clear()
+    maps = helper.make_map_type_proto(TensorProto.INT64, helper.make_tensor_type_proto(TensorProto.FLOAT, None))
+    written.graph.output[0].type.CopyFrom(helper.make_sequence_type_proto(maps))
+    session = rondel.InferenceSession(written)
+    assert session.run(None, {"x": np.float32([[1, 2]])}) == [[{3: 1.0, 5: 2.0}]]
+    with pytest.raises(rondel.CallerError, match=r"scores of shape \(4, 3\); its ZipMap expects rows of 2"):
+        session.run(None, {"x": np.zeros((4, 3), np.float32)})
 
 
 REFUSED = [

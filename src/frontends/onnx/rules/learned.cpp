@@ -38,9 +38,10 @@ std::vector<ValueId> zip_map(Call& c) {
   require(!x.has_rank() || !x.extents().back().known() || x.extents().back().value == keys.size(),
           "its input is {}; it has {} labels", ir::to_text(x), keys.size());
   ValueId rows = c.one("Identity", {c.in(0)});
-  // One row is a matrix of one row; the labels also tell the width of scores of unknown rank.
-  if (!x.has_rank() || x.rank() == 1)
-    rows = c.one("Reshape", {rows, c.integers({-1, keys.size()})});
+  if (!x.has_rank() || x.rank() == 1) {  // one row is a matrix of one row
+    const ValueId width = c.one("Shape", {rows}, {{"start", -1}});
+    rows = c.one("Reshape", {rows, c.one("Concat", {c.integers({-1}), width}, {{"axis", 0}})});
+  }
   c.importer.set_map_keys(rows, keys);
   return {rows};
 }

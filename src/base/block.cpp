@@ -3,6 +3,7 @@
 #include "base/release.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -19,7 +20,7 @@ constexpr std::size_t least_in_huge_pages = std::size_t{4} << 20;
 /// Only a wish, which the system may refuse.
 void ask_for_huge_pages(void* block, std::size_t bytes) {
 #ifdef MADV_HUGEPAGE
-  constexpr std::uintptr_t page = 4096;
+  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto start = reinterpret_cast<std::uintptr_t>(block);
   const std::uintptr_t first = (start + page - 1) / page * page;
   ::madvise(reinterpret_cast<void*>(first), (start + bytes - first) / page * page, MADV_HUGEPAGE);

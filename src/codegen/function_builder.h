@@ -189,12 +189,12 @@ void store_element(FunctionBuilder&, const BoundBuffer&, Value* at, Value* value
 Value* load_elements(FunctionBuilder&, const BoundBuffer&, Value* at, Value* mask);
 void store_elements(FunctionBuilder&, const BoundBuffer&, Value* at, Value* values, Value* mask);
 void emit_load(FunctionBuilder&, const Inst&);
+void emit_store(FunctionBuilder&, const Inst&);
+
 // row_tile.cpp
 /// Emits all loads, or all stores, of a tile.
 void load_tile(FunctionBuilder&, const RowTile&);
 void store_tile(FunctionBuilder&, const RowTile&);
-// memory.cpp
-void emit_store(FunctionBuilder&, const Inst&);
 
 // control.cpp
 void begin_for(FunctionBuilder&, const Inst&);

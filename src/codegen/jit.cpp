@@ -70,9 +70,9 @@ llvm::TargetOptions strict_floats() {
   return options;
 }
 
-/// Gathers and scatters take as long as the elements one by one, on some processors (Zen 4) several
-/// times as long; but LLVM takes them for cheap, unrolls inner loops over short rows and vectorises
-/// the loop across the rows.
+/// Tells LLVM to use no gathers and scatters. They take as long as the elements one by one, on some
+/// processors (Zen 4) several times as long; but LLVM takes them for cheap: it unrolls inner loops
+/// over short rows, and then vectorises the loop around them with gathers.
 void avoid_gathers(llvm::orc::JITTargetMachineBuilder& builder) {
   if (builder.getTargetTriple().isX86())
     builder.addFeatures({"+prefer-no-gather", "+prefer-no-scatter"});

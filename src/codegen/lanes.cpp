@@ -141,8 +141,8 @@ class Candidate {
       for (const RowAccesses& accesses : *rows)
         for (const RowAccess& access : accesses) in_rows_.insert(access.at);
   }
-  /// Whether the elements take as many bytes as vectors are shuffled by, the last index is the same
-  /// for all lanes, one other is that of the lane's trip, and all others are the same.
+  /// Whether the elements have 4 or 8 bytes, the last index is the same for all lanes, one other is
+  /// that of the lane's trip, and all others are the same.
   bool is_in_neighbouring_rows(const Inst& i) const {
     const scalar::Buffer& b = buffer(i);
     const std::size_t size = byte_size(b.dtype);

@@ -205,7 +205,10 @@ class TileAccess {
 
   void store_piece(unsigned lane, Value* piece) {
     llvm::IRBuilder<>& build = fb_.build;
-    Value* at = build.CreateInBoundsGEP(element_, at_, build.CreateNSWMul(stride_, fb_.i64(lane)));
+    // A lane that is no trip has an address beyond the buffer, which is not used.
+    Value* offset = build.CreateMul(stride_, fb_.i64(lane));
+    Value* at = fb_.mask ? build.CreateGEP(element_, at_, offset)
+                         : build.CreateInBoundsGEP(element_, at_, offset);
     llvm::Instruction* stored = nullptr;
     if (is_whole() && !fb_.mask) {
       stored = build.CreateAlignedStore(piece, at, alignment());

@@ -17,8 +17,8 @@ struct RowAccess {
   std::int64_t column = 0;
 };
 
-/// Loads of the same row of one buffer, with nothing between them that writes memory; or stores,
-/// with nothing between them that reads or writes other memory.
+/// Loads of the same row of one buffer, with nothing between them that writes memory; or stores to
+/// it, with nothing but arithmetic between them.
 using RowAccesses = std::vector<RowAccess>;
 
 /// The loads or the stores in a loop's body, [begin, end), of rows of its trips: outside of ifs and

@@ -184,7 +184,7 @@ class Grouper {
       }
     }
   }
-  /// Short rows that do not fit into registers are left apart: what a row waits for, its
+  /// Short rows are left apart if they are computed one by one: what a row waits for, its
   /// reductions, would take longer than to read the elements once more. In a loop, they are read
   /// from the cache.
   bool share_rows(std::size_t from, std::size_t into) {
@@ -199,7 +199,8 @@ class Grouper {
     if (!rows) return false;
     if (!rows->in_registers && rows->rows_shorter_than(in_step ? 16 : 64)) {
       apart(g_.node(second.front()), from,
-            in_step ? "rows are shorter than 16" : "rows are shorter than 64");
+            in_step ? "rows are shorter than 16, and not computed several at once"
+                    : "rows are shorter than 64, and not computed several at once");
       return false;
     }
     return std::ranges::all_of(first, [&](NodeId n) {

@@ -101,8 +101,7 @@ class RowLowerer {
     }
     for (auto& [v, row_of_v] : elements) {
       stored_later_.emplace_back(v, row_of_v);
-      read_from(
-          v, Operand{[this, row_of_v](const Indices& i) { return pick(row_of_v, i); }, {}, space_});
+      read_from(v, Operand{picker(std::move(row_of_v)), {}, space_});
     }
   }
   /// Stores the elements of a row that were computed, place after place, so that each of them gets
@@ -133,18 +132,23 @@ class RowLowerer {
     row.insert(row.end(), within.begin(), within.end());
     return row;
   }
-  /// The element of a short row at an index, of which only a reduction of several axes asks for
-  /// one that is not known.
-  Ex pick(const std::vector<Ex>& elements, const Indices& index) const {
-    Ex place = s_.builder.index(0);
-    for (std::size_t axis = schedule_.leading; axis < space_.size(); ++axis)
-      place = place * schedule_.space[axis].value + index[axis];
-    if (const auto known = s_.builder.known(place))
-      return elements[static_cast<std::size_t>(*known)];
-    Ex picked = elements[0];
-    for (std::size_t k = 1; k < elements.size(); ++k)
-      picked = select(place == static_cast<std::int64_t>(k), elements[k], picked);
-    return picked;
+  /// Gives the element of a short row at an index. Of a row along an axis before others of one
+  /// element, reductions ask for a place that is not known.
+  std::function<Ex(const Indices&)> picker(std::vector<Ex> elements) const {
+    const std::vector<ir::Extent> extents(
+        schedule_.space.begin() + static_cast<std::ptrdiff_t>(schedule_.leading),
+        schedule_.space.end());
+    return [&b = s_.builder, leading = schedule_.leading, extents,
+            elements = std::move(elements)](const Indices& index) {
+      Ex place = b.index(0);
+      for (std::size_t axis = 0; axis < extents.size(); ++axis)
+        place = place * extents[axis].value + index[leading + axis];
+      if (const auto known = b.known(place)) return elements[static_cast<std::size_t>(*known)];
+      Ex picked = elements[0];
+      for (std::size_t k = 1; k < elements.size(); ++k)
+        picked = select(place == static_cast<std::int64_t>(k), elements[k], picked);
+      return picked;
+    };
   }
 
   void lower_elements(const std::vector<NodeId>& nodes, const Indices& row) {

@@ -157,26 +157,55 @@ class RowScheduler {
 
   // Memory.
 
-  /// Whether rows are so short that each element can have code of its own, and worth it.
+  /// Whether rows are so short that each element can have code of its own, worth it, and such that
+  /// rows can be lanes of vectors.
   bool fits_registers() const {
-    constexpr std::int64_t longest = 16, shortest_in_loop = 4, longest_in_loop = 15;
-    constexpr std::size_t most_code = 256;  // elements of all nodes
+    constexpr std::int64_t longest_in_loop = 15, shortest_in_loop = 4;
     const std::int64_t length = number_of_elements(
-        std::span(schedule_.space).subspan(schedule_.leading), longest + 1);
-    if (length == 0 || length > longest ||
-        nodes_.size() * static_cast<std::size_t>(length) > most_code)
-      return false;
+        std::span(schedule_.space).subspan(schedule_.leading), longest_in_registers + 1);
+    if (length == 0 || length > longest_in_registers || schedule_.space.back() == 1) return false;
+    if (!code_is_short(length) || !are_vector_elements()) return false;
     return in_ != RowsIn::loop ||
            (length >= shortest_in_loop && length <= longest_in_loop && takes_long());
+  }
+  /// Whether rows take few instructions, by a rough estimate: each element of a row has its own.
+  bool code_is_short(std::int64_t length) const {
+    constexpr std::int64_t most_code = 1024, of_a_function = 32;
+    std::int64_t code = 0;
+    for (const NodeId n : nodes_) {
+      const std::int64_t words = byte_size(result_type(n).dtype()) > 4 ? 2 : 1;
+      code += (by_row(n) ? 1 : length) *
+              (g_.node(n).op->transcendental ? of_a_function * words : 1);
+    }
+    return code <= most_code;
   }
   bool takes_long() const {
     return std::ranges::any_of(
         nodes_, [&](NodeId n) { return !by_row(n) && g_.node(n).op->transcendental; });
   }
-  /// Whether there may be enough rows for the lanes of a vector.
+  /// Whether what is read and written has elements that code moves between rows and lanes.
+  bool are_vector_elements() const {
+    const auto fits = [&](ValueId v) {
+      const DType t = type(v).dtype();
+      return (byte_size(t) == 4 || byte_size(t) == 8) && !is_complex(t) && t != DType::string;
+    };
+    return std::ranges::all_of(nodes_, [&](NodeId n) {
+      const ir::Node& node = g_.node(n);
+      const std::size_t values = folds_elements(n) ? 1 : node.inputs.size();  // no axes
+      return (!is_result(node.outputs[0]) || fits(node.outputs[0])) &&
+             std::ranges::all_of(std::span(node.inputs).first(values), [&](ValueId v) {
+               return v == ValueId::none || is_inside(v) || fits(v);
+             });
+    });
+  }
+  /// Whether there may be enough rows for the lanes of a vector, along the last axis that counts
+  /// them.
   bool has_many_rows() const {
     constexpr std::int64_t few = 8;
-    return number_of_elements(std::span(schedule_.space).first(schedule_.leading), few) >= few;
+    std::size_t axis = schedule_.leading;
+    while (axis > 0 && schedule_.space[axis - 1] == 1) --axis;
+    return axis > 0 &&
+           number_of_elements(std::span(schedule_.space).subspan(axis - 1, 1), few) >= few;
   }
 
   bool find_memory() {

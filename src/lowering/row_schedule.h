@@ -46,6 +46,9 @@ struct RowSchedule {
   std::optional<std::size_t> stage_of(ir::NodeId) const;
 };
 
+/// The most elements of a row that is in registers.
+inline constexpr std::int64_t longest_in_registers = 16;
+
 /// Where nodes run by rows. In a loop, the elements of short rows stay in registers only where they
 /// take long to compute: a trip often has few rows, whose elements it has just written.
 enum class RowsIn : std::uint8_t {
@@ -55,7 +58,8 @@ enum class RowsIn : std::uint8_t {
 };
 
 /// The schedule of the nodes, which are in order; nothing if they are of other kinds, may fail, or
-/// hand on values for which no result has memory. Values that other nodes read are the results.
+/// hand on values that are not in registers and for which no result has memory. Values that other
+/// nodes read are the results.
 std::optional<RowSchedule> schedule_rows(const ir::Graph&, const ir::Types&,
                                          std::span<const ir::NodeId>, RowsIn);
 

@@ -96,7 +96,7 @@ program 'y' (div)
   for elements [4, 8]: 'y' (div)
     stored at the result, over 'x', which nothing reads later: 'y'
     not fused with 's' (reduce_sum): another index space
-    not fused with 's' (reduce_sum): rows are shorter than 16
+    not fused with 's' (reduce_sum): rows are shorter than 16, and not computed several at once
     vectorised by LLVM
     not shared by threads: too little work
 )");

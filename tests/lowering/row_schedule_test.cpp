@@ -96,9 +96,10 @@ TEST(RowSchedule, AResultIsWrittenOverWhatIsReadBefore) {
 }
 
 /// A softmax of rows in `extents` ("8, 10"), or the same without exp.
-std::optional<RowSchedule> rows_of(const std::string& extents, RowsIn in, bool with_exp = true) {
-  const ir::Graph g = ir::parse("graph \"g\" (%x: f32[" + extents + R"(]) {
-    %last: i64[1] = constant value=i64[1] {1}
+std::optional<RowSchedule> rows_of(const std::string& extents, RowsIn in, bool with_exp,
+                                   const std::string& dtype) {
+  const ir::Graph g = ir::parse("graph \"g\" (%x: " + dtype + "[" + extents + R"(]) {
+    %last: i64[1] = constant value=i64[1] {-1}
     %m = reduce_max(%x, %last)
     %d = sub(%x, %m)
     %e = )" + (with_exp ? "exp(%d)" : "mul(%d, %d)") +
@@ -108,8 +109,9 @@ std::optional<RowSchedule> rows_of(const std::string& extents, RowsIn in, bool w
     yield %y })");
   return schedule_rows(g, ir::type_environment(g).types, computed(g), in);
 }
-bool in_registers(const std::string& extents, RowsIn in, bool with_exp = true) {
-  return rows_of(extents, in, with_exp)->in_registers;
+bool in_registers(const std::string& extents, RowsIn in, bool with_exp = true,
+                  const std::string& dtype = "f32") {
+  return rows_of(extents, in, with_exp, dtype)->in_registers;
 }
 
 TEST(RowSchedule, ShortRowsAreInRegisters) {
@@ -125,6 +127,25 @@ TEST(RowSchedule, ShortRowsAreInRegisters) {
   EXPECT_FALSE(in_registers("M, 10", RowsIn::loop, false)) << "nothing that takes long";
   EXPECT_FALSE(in_registers("M, 3", RowsIn::loop));
   EXPECT_FALSE(in_registers("M, 16", RowsIn::loop));
+  EXPECT_FALSE(in_registers("100, 2, 10", RowsIn::step)) << "few rows along the axis of lanes";
+  EXPECT_TRUE(in_registers("2, 100, 1, 10", RowsIn::step));
+  EXPECT_FALSE(in_registers("M, 10", RowsIn::step, true, "f16"));
+  EXPECT_TRUE(in_registers("M, 10", RowsIn::step, true, "f64"));
+}
+
+TEST(RowSchedule, OfElementsInRegistersMayBeWrittenOverWhatTheRowReads) {
+  const ir::Graph g = ir::parse(R"g(graph "g" (%x: f32[M, 8], %k: f32[M, 1]) {
+    %last: i64[1] = constant value=i64[1] {1}
+    %e = exp(%x)
+    %s = reduce_sum(%e, %last)
+    %y = mul(%x, %s)
+    yield %e, %y, %s })g");
+  const ir::TypeEnvironment k = ir::type_environment(g);
+  const auto rows = schedule_rows(g, k.types, computed(g), RowsIn::step);
+  ASSERT_TRUE(rows && rows->in_registers);
+  const auto& results = g.root().results;
+  EXPECT_TRUE(rows->may_write_over(g, results[0], g.root().params[0])) << "though y reads x later";
+  EXPECT_FALSE(rows->may_write_over(g, results[2], g.root().params[1])) << "s is stored at once";
 }
 
 TEST(RowSchedule, OfAStepWithFewRowsThatNoMemoryIsFor) {

@@ -130,7 +130,7 @@ def test_a_node_of_several_steps_is_told_apart(tmp_path):
     """Of the parts of a Softmax with few and short rows, each is a program of its own, and says why."""
     said = schedule_text(model("main (float[4, 8] x) => (float[4, 8] y) { y = Softmax (x) }"))
     assert said.count("program 'y' (Softmax) as ") == 4
-    assert "not fused with 'y' (Softmax) as reduce_max: rows are shorter than 16\n" in said
+    assert "not fused with 'y' (Softmax) as reduce_max: rows are shorter than 16, and not computed several at once\n" in said
 
 
 def test_short_rows_are_in_registers():

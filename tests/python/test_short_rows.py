@@ -50,13 +50,14 @@ def program(seed):
     results = results or [(x, "last")]
     last = f"last = {draw.choice(['Tanh', 'Sigmoid', 'Abs'])} ({elements[-1]})"
     lines = [*nodes, last]
+    state = draw.choice([*elements[2:], "last", "last"])  # the nodes after it read the old value, too
     constants = "int64[1] axes1 = {-1}, int64[2] axes2 = {-2, -1}, bool yes = {1}, int64 trips = {3}"
     outside = ", ".join(f"{t} {v}" for t, v in results)
     if draw.random() < 0.5:
         model = f"g ({x} x, {x} w) => ({outside}) <{constants}> {{ {' '.join(lines)} }}"
     else:
         stacks = ", ".join(f"{t.replace('[', '[3, ', 1)} s_{v}" for t, v in results)
-        body = f"step (int64 i, bool go, {x} x) => (bool on, {x} last, {', '.join(f'{t} o_{v}' for t, v in results)})"
+        body = f"step (int64 i, bool go, {x} x) => (bool on, {x} {state}, {', '.join(f'{t} o_{v}' for t, v in results)})"
         copies = " ".join(f"o_{v} = Identity ({v})" for _, v in results)
         model = f"""g ({x} x0, {x} w) => ({x} end, {stacks}) <{constants}> {{
           end, {', '.join(f's_{v}' for _, v in results)} = Loop <body = {body} {{ on = Identity (go) {' '.join(lines)} {copies} }}> (trips, yes, x0) }}"""

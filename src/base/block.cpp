@@ -13,8 +13,9 @@
 namespace rondel {
 namespace {
 
-/// Blocks of at least this many bytes lie in huge pages where the system has them: filling 400 MB
-/// for the first time then takes a fifth of the time. As NumPy does, from the same size on.
+/// Blocks of at least this many bytes lie in huge pages where the system has them, as NumPy's do: a
+/// gradient that keeps 410 MB took 366 ms with small pages, a third of it in page faults, and takes
+/// 275 with huge ones.
 constexpr std::size_t least_in_huge_pages = std::size_t{4} << 20;
 
 /// Only a wish, which the system may refuse.

@@ -163,7 +163,8 @@ class RowScheduler {
     constexpr std::int64_t longest_in_loop = 15, shortest_in_loop = 4;
     const std::int64_t length = number_of_elements(
         std::span(schedule_.space).subspan(schedule_.leading), longest_in_registers + 1);
-    if (length == 0 || length > longest_in_registers || schedule_.space.back() == 1) return false;
+    if (length == 0 || length > longest_in_registers) return false;
+    if (schedule_.space.empty() || schedule_.space.back() == 1) return false;
     if (!code_is_short(length) || !are_vector_elements()) return false;
     return in_ != RowsIn::loop ||
            (length >= shortest_in_loop && length <= longest_in_loop && takes_long());

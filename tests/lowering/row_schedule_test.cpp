@@ -133,6 +133,16 @@ TEST(RowSchedule, ShortRowsAreInRegisters) {
   EXPECT_TRUE(in_registers("M, 10", RowsIn::step, true, "f64"));
 }
 
+TEST(RowSchedule, OfAScalarIsNotInRegisters) {
+  const ir::Graph g = ir::parse(R"g(graph "g" (%x: f32[]) {
+    %none: i64[0] = constant value=i64[0] {}
+    %m = reduce_max(%x, %none)
+    %y = sub(%x, %m)
+    yield %y })g");
+  const auto rows = schedule_rows(g, ir::type_environment(g).types, computed(g), RowsIn::step);
+  EXPECT_FALSE(rows && rows->in_registers);
+}
+
 TEST(RowSchedule, OfElementsInRegistersMayBeWrittenOverWhatTheRowReads) {
   const ir::Graph g = ir::parse(R"g(graph "g" (%x: f32[M, 8], %k: f32[M, 1]) {
     %last: i64[1] = constant value=i64[1] {1}

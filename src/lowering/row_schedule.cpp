@@ -160,10 +160,10 @@ class RowScheduler {
   /// Whether rows are so short that each element can have code of its own, worth it, and such that
   /// rows can be lanes of vectors.
   bool fits_registers() const {
-    constexpr std::int64_t longest_in_loop = 15, shortest_in_loop = 4;
+    constexpr std::int64_t longest = 16, longest_in_loop = 15, shortest_in_loop = 4;
     const std::int64_t length = number_of_elements(
-        std::span(schedule_.space).subspan(schedule_.leading), longest_in_registers + 1);
-    if (length == 0 || length > longest_in_registers) return false;
+        std::span(schedule_.space).subspan(schedule_.leading), longest + 1);
+    if (length == 0 || length > longest) return false;
     if (schedule_.space.empty() || schedule_.space.back() == 1) return false;
     if (!code_is_short(length) || !are_vector_elements()) return false;
     return in_ != RowsIn::loop ||

@@ -46,9 +46,6 @@ struct RowSchedule {
   std::optional<std::size_t> stage_of(ir::NodeId) const;
 };
 
-/// The most elements of a row that is in registers.
-inline constexpr std::int64_t longest_in_registers = 16;
-
 /// Where nodes run by rows. In a loop, the elements of short rows stay in registers only where they
 /// take long to compute: a trip often has few rows, whose elements it has just written.
 enum class RowsIn : std::uint8_t {

@@ -32,11 +32,13 @@ TEST(Block, LargeOnesLieInHugePages) {
   ASSERT_NE(own, MAP_FAILED);
   const bool has_them = ::madvise(own, bytes, MADV_HUGEPAGE) == 0;
   ::munmap(own, bytes);
+  // A kernel may be built without them; then the wish is refused, and nothing is there to be seen.
   if (!has_them) GTEST_SKIP() << "the system has no huge pages";
   const OwnedBlock block = take_owned_block(bytes);
   ASSERT_NE(block, nullptr);
   const auto middle = reinterpret_cast<std::uintptr_t>(block.get()) + bytes / 2 / page * page;
   const std::string flags = flags_of_mapping(middle);
+  // Nor need it list the flags, which alone tell whether the block asked.
   if (flags.empty()) GTEST_SKIP() << "the system lists no flags of mappings";
   EXPECT_NE(flags.find(" hg"), std::string::npos) << flags;
 }

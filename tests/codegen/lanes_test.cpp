@@ -212,6 +212,13 @@ std::shared_ptr<const scalar::Program> sum_in_rows(DType t, std::int64_t columns
   return b.finish();
 }
 
+/// Places in rows of 32: near and far, in order and not, one of them twice, and a whole vector.
+std::vector<std::vector<std::int64_t>> some_places() {
+  std::vector<std::int64_t> first(16);
+  std::iota(first.begin(), first.end(), 0);
+  return {first, {7}, {0, 1}, {2, 0, 1}, {0, 1, 2, 3}, {9, 8, 15, 2, 2}, {1, 30, 0, 16, 15, 31}};
+}
+
 std::vector<RowTile> tiles_in(const scalar::Program& p) {
   std::vector<RowTile> tiles;
   for (const auto& [_, loop] : plan_lanes(p, host).loops)
@@ -228,16 +235,8 @@ TEST(Lanes, ReadRowsAsTiles) {
   EXPECT_EQ(tiles_in(*sum_in_rows(DType::f32, 20, {3, 5, 4, 11})).size(), 2U);
   EXPECT_EQ(tiles_in(*sum_in_rows(DType::f64, 20, {3, 5, 4, 7})).size(), 2U);
   EXPECT_EQ(tiles_in(*sum_in_rows(DType::i16, 20, {3, 5, 4, 7})).size(), 0U);
-  std::vector<std::int64_t> all(16);
-  std::iota(all.begin(), all.end(), 0);
   for (const DType t : {DType::f32, DType::i64})
-    for (const auto& places : {all,
-                               std::vector<std::int64_t>{7},
-                               {0, 1},
-                               {2, 0, 1},
-                               {0, 1, 2, 3},
-                               {9, 8, 15, 2, 2},
-                               {1, 30, 0, 16, 15, 31}}) {
+    for (const std::vector<std::int64_t>& places : some_places()) {
       const auto any = sum_in_rows(t, 32, places);
       for (const std::int64_t rows : {0, 1, 7, 16, 37})
         agree(any, {edge_values(t, rows * 32, 7).reshaped({rows, 32}), Tensor::zeros(t, {rows})});
@@ -271,16 +270,8 @@ TEST(Lanes, WriteRowsAsTiles) {
   ASSERT_EQ(loop.stored.size(), 2U);
   EXPECT_EQ(loop.stored.begin()->second.columns, 8);
   EXPECT_EQ(loop.in_tiles.size(), 4U);
-  std::vector<std::int64_t> all(16);
-  std::iota(all.begin(), all.end(), 0);
   for (const DType t : {DType::f32, DType::i64})
-    for (const auto& places : {all,
-                               std::vector<std::int64_t>{7},
-                               {0, 1},
-                               {2, 0, 1},
-                               {0, 1, 2, 3},
-                               {9, 8, 15, 2, 2},
-                               {1, 30, 0, 16, 15, 31}})
+    for (const std::vector<std::int64_t>& places : some_places())
       for (const std::int64_t extent : {-1, 4, 48, 50})
         for (const std::int64_t rows : {0, 1, 7, 16, 37}) {
           const std::int64_t n = extent < 0 ? rows : extent;

@@ -14,7 +14,7 @@ from .progress import Progress
 from .programs import Rejected, program
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "build" / "fuzz"
-NATIVELY = ["interpreted", "native"]
+NATIVELY = ["interpreted", "quick", "native"]
 KEPT = 3  #: examples of a kind of fault that are listed
 FEEDS = {"compared": "compared with the oracle", "not certain": "among the ways alone", "refused": "refused by the oracle"}
 LEAST_COMPARED = 0.6  #: of the sets of feeds; fewer, and the generator is no good
@@ -27,8 +27,10 @@ EXAMPLES = f"""examples:
   ./dev fuzz programs --seed 7 --count 1    the program of one seed again
   ./dev fuzz programs --seed 7 --show       prints the program of a seed and what the oracle gives
   ./dev fuzz programs --natively --count 300000
+  ./dev fuzz programs --ways interpreted,native 60
 
-ways: {", ".join(ways.WAYS)}"""
+ways: {", ".join(way + (f" (one program in {1 / ways.SHARES[way]:.0f})" if way in ways.SHARES else "") for way in ways.WAYS)}
+With --count 1, or with --ways, each program runs in each way."""
 
 
 def main(arguments=None):
@@ -38,11 +40,13 @@ def main(arguments=None):
     first = options.seed if options.seed is not None else random.SystemRandom().randrange(10**9)
     seconds = options.seconds if options.seconds is not None or options.count is not None else 60.0
     chosen = NATIVELY if options.natively else options.ways.split(",") if options.ways else list(ways.WAYS)
+    each = options.ways is not None or options.count == 1
+    ways_of = lambda seed: chosen if each else ways.drawn(seed, chosen)  # noqa: E731
     print(f"seed {first}", flush=True)
 
     progress = Progress()
     found, times, seen = {}, Counter(), Counter()
-    for seed, state, result in pool.run(lambda seed: attempt(seed, chosen), first, options.count, seconds, options.jobs):
+    for seed, state, result in pool.run(lambda seed: attempt(seed, ways_of(seed)), first, options.count, seconds, options.jobs):
         if state == "did":
             fault, spent, kinds = result
             times.update(spent)
@@ -66,7 +70,7 @@ def main(arguments=None):
         progress.line(f"{len(examples)} of this kind (seeds {listed}): {kind}")
     if not options.keep_size:
         for k, examples in enumerate(found.values()):
-            _reduce(k, min(examples)[1], chosen, options.reduce_seconds, progress)
+            _reduce(k, min(examples)[1], ways_of(min(examples)[1]), options.reduce_seconds, progress)
     failed = progress.close()
     if sum(seen[kind] for kind in FEEDS) > 100 and seen["compared"] < LEAST_COMPARED * sum(seen[kind] for kind in FEEDS):
         progress.line("too few results are compared with the oracle: the generator must change")
@@ -76,8 +80,8 @@ def main(arguments=None):
 
 def _parsed(arguments):
     made = parser("programs", ABOUT, EXAMPLES)
-    made.add_argument("--natively", action="store_true", help="only compiled at once, beside the oracle: for many programs")
-    made.add_argument("--ways", metavar="WAY,...", help="only these ways")
+    made.add_argument("--natively", action="store_true", help="only interpreted and compiled at once, beside the oracle: for many programs")
+    made.add_argument("--ways", metavar="WAY,...", help="only these ways, and every program in each")
     made.add_argument("--show", action="store_true", help="print the program of --seed")
     made.add_argument("--keep-size", action="store_true", help="do not make programs smaller")
     made.add_argument("--reduce-seconds", type=float, default=60, metavar="S", help="the most time for making one program smaller (default: 60)")

@@ -23,6 +23,8 @@ from .comparing import difference
 DEADLINE = 20.0  #: seconds of one run, which takes milliseconds
 SAME_GRAPH = {"quick", "native", "warm", "tiered", "threads", "parallel", "checked"}  #: ways that run the graph that the interpreter runs
 SOON = 1.0  #: the same for feeds that the oracle refuses: another loop may run first, and never end
+#: The share of programs that run in a way; in the others, all do. These take the longest, or differ from another way in speed alone.
+SHARES = {"native": 1 / 16, "tiered": 1 / 8, "parallel": 1 / 8, "trips": 1 / 2, "unoptimised": 1 / 4}
 
 
 @dataclass
@@ -62,6 +64,12 @@ class Found(Exception):
         self.fault = fault
 
 
+def drawn(seed, ways):
+    """Those of the ways in which the program of this seed runs where many programs do: each in its share."""
+    rng = random.Random(f"drawn {seed}")
+    return [way for way, below in [(way, rng.random()) for way in WAYS] if way in ways and below < SHARES.get(way, 1)]
+
+
 def check(program, ways=None):
     """Runs the program in these ways, by default in all; gives the first fault, or None."""
     runs = Runs(program)
@@ -89,14 +97,19 @@ class Runs:
     @cached_property
     def quick(self):
         """A session that compiles at once without LLVM's optimisations, whose code several ways share."""
-        return self.session("quick", "quick")
+        return self.session("quick", "quick", verify=True)
 
-    def session(self, way, jit, check=False, divide=False, model=None, **fields):
-        """A session of the model. jit: as RONDEL_JIT says it; check: of every native run; divide: threads share all loops, however small."""
+    def session(self, way, jit, check=False, divide=False, verify=False, model=None, **fields):
+        """A session of the model.
+
+        jit: as RONDEL_JIT says it; check: of every native run; divide: threads share all loops, however small; verify: graphs after each
+        pass and storage plans, which ways that have those of another need not prove again.
+        """
+        variables = {"RONDEL_JIT": str(jit), "RONDEL_CHECK": str(int(check)), "RONDEL_DIVIDE": str(int(divide)), "RONDEL_VERIFY": str(int(verify))}
         options = rondel.SessionOptions()
         for name, value in fields.items():
             setattr(options, name, value)
-        with environment(RONDEL_JIT=str(jit), RONDEL_CHECK="1" if check else None, RONDEL_DIVIDE="1" if divide else None), warnings.catch_warnings():
+        with environment(**variables), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 return rondel.InferenceSession(model or self.bytes, options)
@@ -210,7 +223,7 @@ def _tiered(runs, way):
 
 def _threads(runs, way):
     """Two threads that share a new session, each with all cases in another order."""
-    session = runs.session(way, runs.random.choice([1, "quick"]))
+    session = runs.session(way, runs.random.choices([1, "quick"], [1, 31])[0])
     if session is None:
         return
     cases = list(range(len(runs.program.cases)))
@@ -236,7 +249,7 @@ def _threads(runs, way):
 def _parallel(runs, way):
     """Three threads share each loop and each product whose trips and elements are independent, however small it is."""
     jit, check = runs.random.choices([("quick", False), ("quick", True), (2, False)], [8, 1, 1])[0]
-    _cases(runs, way, runs.session(way, jit, check=check, divide=True, intra_op_num_threads=3))
+    _cases(runs, way, runs.session(way, jit, check=check, divide=True, verify=True, intra_op_num_threads=3))
 
 
 def _memory(runs, way):
@@ -272,7 +285,7 @@ def _checked(runs, way):
 
 
 def _unoptimised(runs, way):
-    _cases(runs, way, runs.session(way, runs.random.choice([0, "quick"]), graph_optimization_level=runs.random.choice([0, 1])))
+    _cases(runs, way, runs.session(way, runs.random.choice([0, "quick"]), verify=True, graph_optimization_level=runs.random.choice([0, 1])))
 
 
 WAYS = {

@@ -2,11 +2,17 @@
 """Mutation testing: puts deliberate faults into the code, one at a time, and checks that a test fails.
 
 tests/mutations.toml lists the faults. Each is applied to a copy of the working tree (build/mutations/tree, never the tree itself).
-The test executable that the fault names is built and run there, and must fail. Prints a table; exit code 1 if no test detects a
-fault, or if a fault does not compile or no longer matches the code. Arguments: words; only faults whose file or description contains
-one of the words are run.
+The test executable that the fault names is built and run there, and must fail; with the target `_rondel`, a file of Python tests.
+Prints a table; exit code 1 if no test detects a fault, or if a fault does not compile or no longer matches the code. Arguments: words;
+only faults whose file or description contains one of the words are run.
+
+With --programs, the faults with `programs = true` are run instead, and random programs (tests/fuzz) must detect each within a minute:
+the generator, check mode and the verifier of storage plans alone, without the tests that know the fault.
 """
 
+import argparse
+import os
+import re
 import subprocess
 import sys
 import time
@@ -16,12 +22,20 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SCRATCH = ROOT / "build" / "mutations"
 TREE, BUILD = SCRATCH / "tree", SCRATCH / "tree" / "build"
+PACKAGE = SCRATCH / "package"  # the Python package of the copy
 LONGEST = 300  # seconds; a test that takes longer counts as failed: the fault is detected
+WITHIN = 60  # seconds in which random programs must detect a fault
+
+#: Goes before the package that is installed in the environment, also in the processes that a test starts.
+SITE_CUSTOMIZE = """import sys
+sys.meta_path[:] = [finder for finder in sys.meta_path if "ScikitBuild" not in type(finder).__name__]
+"""
 
 
-def chosen(words):
+def chosen(words, by_programs):
     faults = tomllib.loads((ROOT / "tests" / "mutations.toml").read_text())["fault"]
-    return [f for f in faults if not words or any(w in f["file"] or w in f["what"] for w in words)]
+    faults = [f for f in faults if not words or any(w in f["file"] or w in f["what"] for w in words)]
+    return [{**f, "target": "_rondel", "tests": None} for f in faults if f.get("programs")] if by_programs else faults
 
 
 def copy_tree():
@@ -41,12 +55,13 @@ def copy_tree():
             target.write_bytes(content)
 
 
-def run(*command, timeout=None, cwd=TREE):
+def run(*command, timeout=None, **environment):
     """(whether the command succeeded, its output)."""
     try:
         done = subprocess.run(
-            command, cwd=cwd, timeout=timeout, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
-        )
+            command, cwd=TREE, timeout=timeout, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+            env={**os.environ, **environment},
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
         return False, f"ran longer than {timeout} s"
     return done.returncode == 0, done.stdout
@@ -60,17 +75,39 @@ def build(*targets):
         )  # fmt: skip
         if not made:
             sys.exit(log)
-    return run("cmake", "--build", str(BUILD), "--target", *targets)
+    made, log = run("cmake", "--build", str(BUILD), "--target", *targets)
+    if made and "_rondel" in targets:
+        made, log = install_package()
+    return made, log
+
+
+def install_package():
+    made, log = run("cmake", "--install", str(BUILD), "--component", "python", "--prefix", str(PACKAGE))
+    (PACKAGE / "sitecustomize.py").write_text(SITE_CUSTOMIZE)
+    for source in (TREE / "python" / "rondel").iterdir():
+        link = PACKAGE / "rondel" / source.name
+        if not link.is_symlink():
+            link.symlink_to(source)
+    return made, log
 
 
 def test(fault):
+    if fault["target"] == "_rondel":
+        paths = [PACKAGE, TREE / "tests", TREE / "tests" / "python"]
+        command = ["-m", "pytest", "-q", "-x", fault["tests"]] if fault["tests"] else PROGRAMS
+        return run(sys.executable, *command, timeout=LONGEST, PYTHONPATH=os.pathsep.join(map(str, paths)))
     arguments = [f"--gtest_filter={fault['tests']}"] if "tests" in fault else []
     return run(str(BUILD / "tests" / fault["target"]), "--gtest_brief=1", *arguments, timeout=LONGEST)
 
 
+PROGRAMS = ["-m", "fuzz", "programs", str(WITHIN), "--ways", "interpreted,quick,checked", "--first-fault"]
+
+
 def first_failure(log):
-    failed = [line.split()[3] for line in log.splitlines() if line.startswith("[  FAILED  ]") and len(line.split()) > 3]
-    return failed[0].rstrip(",") if failed else (log.strip().splitlines() or ["it ended without a word"])[-1][:60]
+    """The name of the test that failed, or the seed of the program that shows the fault and how."""
+    patterns = [r"^\[  FAILED  \] ([\w./]+)", r"^FAILED (\S+)", r"^(seed \d+: .{0,60})"]
+    failed = [found[1] for pattern in patterns if (found := re.search(pattern, log, re.MULTILINE))]
+    return failed[0] if failed else (log.strip().splitlines() or ["it ended without a word"])[-1][:60]
 
 
 def attempt(fault):
@@ -90,8 +127,12 @@ def attempt(fault):
         path.write_text(sound)
 
 
-def main(words):
-    faults = chosen(words)
+def main():
+    made = argparse.ArgumentParser(prog="./dev test --mutations", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("words", nargs="*")
+    made.add_argument("--programs", action="store_true", help="random programs must detect the faults")
+    options = made.parse_args()
+    faults = chosen(options.words, options.programs)
     if not faults:
         sys.exit("no such fault")
     SCRATCH.mkdir(parents=True, exist_ok=True)
@@ -100,7 +141,7 @@ def main(words):
     built, log = build(*targets)
     if not built:
         sys.exit(log)
-    for fault in faults:  # the tests must pass without the fault
+    for fault in [] if options.programs else faults:  # the tests must pass without the fault
         passed, log = test(fault)
         if not passed:
             sys.exit(f"{fault['target']} {fault.get('tests', '')} fails without any fault\n{log}")
@@ -116,4 +157,4 @@ def main(words):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

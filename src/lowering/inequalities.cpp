@@ -13,7 +13,7 @@ constexpr std::size_t most_rows = 200;
 
 using Terms = std::map<std::size_t, std::int64_t>;
 
-std::int64_t rounded_up(std::int64_t a, std::int64_t by) { return a / by + (a % by > 0 ? 1 : 0); }
+WideInteger rounded_up(WideInteger a, std::int64_t by) { return a / by + (a % by > 0 ? 1 : 0); }
 
 /// Divides by what divides all coefficients. The sum of integers is one, so the constant is rounded
 /// up.
@@ -26,13 +26,13 @@ Inequality reduced(Inequality row) {
   return row;
 }
 
-bool add_product(std::int64_t& sum, std::int64_t a, std::int64_t b) {
-  std::int64_t product = 0;
+template <class Number> bool add_product(Number& sum, Number a, std::int64_t b) {
+  Number product = 0;
   return !__builtin_mul_overflow(a, b, &product) && !__builtin_add_overflow(sum, product, &sum);
 }
 
 /// The inequality without the unknown that follows from two in which its coefficients have opposite
-/// signs; nothing if a number exceeds 64 bits.
+/// signs; nothing if a number becomes too large.
 std::optional<Inequality> without(std::size_t unknown, const Inequality& positive,
                                   const Inequality& negative) {
   const std::int64_t up = positive.terms.at(unknown), down = negative.terms.at(unknown);

@@ -6,10 +6,13 @@
 
 namespace rondel::lowering {
 
+/// Sums of constants near 2^63, which bounds from a file may be, do not fit into 64 bits.
+using WideInteger = __int128;
+
 /// A sum of integer unknowns, each with a coefficient other than 0, and a constant; at most 0.
 struct Inequality {
   std::map<std::size_t, std::int64_t> terms;
-  std::int64_t constant = 0;
+  WideInteger constant = 0;
 };
 
 /// Linear inequalities over integers.
@@ -21,7 +24,7 @@ class Inequalities {
 
  private:
   /// By terms, the largest constant: the strictest inequality.
-  std::map<std::map<std::size_t, std::int64_t>, std::int64_t> rows_;
+  std::map<std::map<std::size_t, std::int64_t>, WideInteger> rows_;
   bool impossible_ = false;
 };
 

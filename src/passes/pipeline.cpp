@@ -24,7 +24,7 @@
 #include "passes/peel_loops.h"
 #include "passes/predictive_commoning.h"
 #include "passes/remove_dead.h"
-#include "passes/remove_dead_states.h"
+#include "passes/remove_dead_loop_parts.h"
 #include "passes/simplify_scans.h"
 #include "passes/simplify_states.h"
 #include "passes/top_one.h"
@@ -89,9 +89,10 @@ const Pass unswitch_loops_pass{
 const Pass peel_loops_pass{
     "peel_loops", "trips in which states change their ranks are computed before the others",
     [](ir::Graph& g, const PassOptions& o) { return peel_loops(g, o.remarks); }};
-const Pass remove_dead_states_pass{
-    "remove_dead_states", "states that only make their own next values are left out",
-    [](ir::Graph& g, const PassOptions& o) { return remove_dead_states(g, o.remarks); }};
+const Pass remove_dead_loop_parts_pass{
+    "remove_dead_loop_parts",
+    "stacks that nothing reads and states that only make their own next values are left out",
+    [](ir::Graph& g, const PassOptions& o) { return remove_dead_loop_parts(g, o.remarks); }};
 const Pass predictive_commoning_pass{
     "predictive_commoning", "values that the trip before has computed become states",
     [](ir::Graph& g, const PassOptions& o) { return predictive_commoning(g, o.remarks); }};
@@ -135,7 +136,7 @@ const Pass optimizations[] = {remove_gradient_stops_pass,
                               grow_lists_pass,
                               unswitch_loops_pass,
                               peel_loops_pass,
-                              remove_dead_states_pass,
+                              remove_dead_loop_parts_pass,
                               predictive_commoning_pass,
                               fuse_multiply_add_pass,
                               orient_products_pass,
@@ -148,15 +149,16 @@ const Pass optimizations[] = {remove_gradient_stops_pass,
                               move_into_branches_pass,
                               expand_composites_pass,
                               remove_dead_pass};
-const Pass for_storage[] = {pair_optionals_pass,  pack_lists_pass,         narrow_elements_pass,
-                            narrow_branches_pass, remove_dead_states_pass, hoist_invariants_pass,
-                            remove_dead_pass};
+const Pass for_storage[] = {
+    pair_optionals_pass,         pack_lists_pass,       narrow_elements_pass, narrow_branches_pass,
+    remove_dead_loop_parts_pass, hoist_invariants_pass, remove_dead_pass};
 const Pass for_shapes[] = {
-    fold_constants_pass, forward_identities_pass, simplify_states_pass,  count_trips_pass,
-    simplify_scans_pass, narrow_elements_pass,    narrow_branches_pass,  lists_to_tensors_pass,
-    grow_lists_pass,     unswitch_loops_pass,     peel_loops_pass,       remove_dead_states_pass,
-    pair_optionals_pass, pack_lists_pass,         hoist_invariants_pass, move_into_branches_pass,
-    remove_dead_pass};
+    fold_constants_pass,     forward_identities_pass, simplify_states_pass,
+    count_trips_pass,        simplify_scans_pass,     narrow_elements_pass,
+    narrow_branches_pass,    lists_to_tensors_pass,   grow_lists_pass,
+    unswitch_loops_pass,     peel_loops_pass,         remove_dead_loop_parts_pass,
+    pair_optionals_pass,     pack_lists_pass,         hoist_invariants_pass,
+    move_into_branches_pass, remove_dead_pass};
 
 /// `listens`: whether to collect the pass's remarks.
 PassRun timed(const Pipeline& p, const Pass& pass, int round, ir::Graph& g, PassOptions options,

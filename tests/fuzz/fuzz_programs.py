@@ -63,12 +63,14 @@ def main(arguments=None):
             progress.line(f"seed {seed}: {text[:600] if state != 'broke' else text[-700:]}")
         found.setdefault(kind, []).append((size, seed, text))
         progress.show()
+        if options.first_fault:
+            break
     progress.line(_times(times, progress))
     progress.line(_shares(seen))
     for kind, examples in sorted(found.items(), key=lambda item: -len(item[1])):
         listed = ", ".join(str(seed) for _, seed, _ in sorted(examples)[:KEPT])
         progress.line(f"{len(examples)} of this kind (seeds {listed}): {kind}")
-    if not options.keep_size:
+    if not (options.keep_size or options.first_fault):
         for k, examples in enumerate(found.values()):
             _reduce(k, min(examples)[1], ways_of(min(examples)[1]), options.reduce_seconds, progress)
     failed = progress.close()
@@ -83,6 +85,7 @@ def _parsed(arguments):
     made.add_argument("--natively", action="store_true", help="only interpreted and compiled at once, beside the oracle: for many programs")
     made.add_argument("--ways", metavar="WAY,...", help="only these ways, and every program in each")
     made.add_argument("--show", action="store_true", help="print the program of --seed")
+    made.add_argument("--first-fault", action="store_true", help="end at the first fault")
     made.add_argument("--keep-size", action="store_true", help="do not make programs smaller")
     made.add_argument("--reduce-seconds", type=float, default=60, metavar="S", help="the most time for making one program smaller (default: 60)")
     options = made.parse_args(arguments)

@@ -49,6 +49,14 @@ TEST(ExtentProof, EachMaximumIsOneOfTwo) {
   EXPECT_FALSE(proves("a + 1", "max(a, b)"));
 }
 
+TEST(ExtentProof, ConstantsNearTheEndOf64BitsAddUp) {
+  // The rows from m0 to m1 of a stack of at most min(s0, 2^63 - 2) + 1 rows.
+  const std::string rows = "$s0 - max($s0 - 9223372036854775806, 0) + 1";
+  const Facts facts{{"m0", {at_most("$m0", {rows})}}, {"m1", {at_most("$m1", {rows})}}};
+  EXPECT_TRUE(proves("-$m0 + $m1 + max($m0 - $m1, 0)", rows, facts));
+  EXPECT_FALSE(proves("$m0 + $m1", rows, facts));
+}
+
 TEST(ExtentProof, OneOfTheListsOfAFactHolds) {
   const Facts facts{{"a", {at_most("a", {"b", "c"})}}};
   EXPECT_TRUE(proves("a", "b + c", facts));

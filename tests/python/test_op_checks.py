@@ -38,6 +38,22 @@ def test_offsets_that_are_no_numbers_read_nothing():
     assert y[1, 1] == feeds["bias"][0] and np.isfinite(y).all()
 
 
+LISTED = """
+main (float[2, 3] x, int64[a] list) => (float[b] y) {{
+  y = {op}
+}}"""
+
+
+@pytest.mark.parametrize("shape", [(1, 0), (0, 1), (1, 2), (2, 1), (1, 1)], ids=str)
+@pytest.mark.parametrize("op", ["Tile (x, list)", "Expand (x, list)", "Reshape (x, list)", "ConstantOfShape (list)", "Slice (x, list, list)", "Unsqueeze (x, list)"])
+def test_a_list_has_one_axis_also_if_the_file_declares_no_rank(op, shape):
+    made = model(LISTED.format(op=op))
+    for v in (made.graph.input[1], made.graph.output[0]):
+        v.type.tensor_type.ClearField("shape")
+    with refused(rondel.CallerError, op.split()[0], "expected"):
+        session(made).run(None, {"x": np.ones((2, 3), np.float32), "list": np.ones(shape, np.int64)})
+
+
 NGRAMS = """
 main (int64[n] x) => (float[k] y) {{
   y = TfIdfVectorizer <mode = "TFIDF", min_gram_length = {shortest}, max_gram_length = {longest}, max_skip_count = {skipped},

@@ -104,7 +104,7 @@ CASES = {
         LISTS % ("", "") ,
         {"node 's' (Loop)": [
             "lists_to_tensors list 'l' became a tensor",
-            "remove_dead_states state 'm' is left out: only its own next value reads it"]}),
+            "remove_dead_loop_parts state 'm' is left out: only its own next value reads it"]}),
     "a list that is a result": (
         LISTS % (", seq(float[3]) kept", "kept = Identity (m)"),
         {"node 's' (Loop)": [
@@ -128,14 +128,14 @@ CASES = {
         INVARIANTS,
         {"node 'y' (Loop)": [
             "simplify_states state 'same' is left out: no trip changes it",
-            "remove_dead_states state 'dead' is left out: only its own next value reads it",
+            "remove_dead_loop_parts state 'dead' is left out: only its own next value reads it",
             "hoist_invariants node 'ww' (MatMul) moved before the loop",
             "hoist_invariants node 'sv' (MatMul) stays: it may fail, and the loop may make no trip"]}),
     "what the trip before has computed": (
         SOLVER,
         {"node 'solve' (Loop)": [
             "count_trips the condition 'on' stays: it compares no integers",
-            "remove_dead_states state 'r' is left out: only its own next value reads it",
+            "remove_dead_loop_parts state 'r' is left out: only its own next value reads it",
             "predictive_commoning node 'ax' (MatMul) became a state: the trip before has computed it"]}),
     "ranks that data decide": (
         UNLIKE % ("float item", "t = Add (s, q)  item = ReduceSum <keepdims = 0> (q)"),

@@ -9,6 +9,7 @@ namespace {
 void expand_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
   require_dtype(c, 1, DType::i64);
+  require_rank(c, 1, 1);
   const ir::Type& x = c.input(0);
   const auto elements = c.elements(1);
   if (!elements || !x.has_rank()) return c.output(0, ir::Type::unranked(x.dtype()));

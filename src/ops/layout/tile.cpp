@@ -11,6 +11,7 @@ namespace {
 void tile_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
   require_dtype(c, 1, DType::i64);
+  require_rank(c, 1, 1);
   const ir::Type& x = c.input(0);
   if (!x.has_rank()) return c.output(0, ir::Type::unranked(x.dtype()));
   const auto repeats = c.elements(1);

@@ -1,9 +1,10 @@
-#include "passes/remove_dead_states.h"
+#include "passes/remove_dead_loop_parts.h"
 
 #include "ir/loop_editor.h"
 #include "ir/name_of.h"
 #include "passes/remove_dead.h"
 
+#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -15,15 +16,14 @@ using ir::NodeId;
 using ir::RegionId;
 using ir::ValueId;
 
-/// The values of a loop's body that are needed, found backwards from the condition, the items, the
-/// checks, and the states whose final values are read.
+/// The values of a loop's body that are needed, found backwards from the condition, the checks, and
+/// the states and items whose final values and stacks are read.
 class Reads {
  public:
   Reads(const Graph& g, NodeId loop) : g_(g), parts_(g.node(loop)), body_(g.region(parts_.body)) {
     read(body_.results[0]);
-    for (std::size_t k = 0; k < parts_.stacks; ++k) read(body_.results[1 + parts_.states + k]);
-    for (std::size_t s = 0; s < parts_.states; ++s)
-      if (g.is_read(g.node(loop).outputs[s])) read(body_.results[1 + s]);
+    for (std::size_t k = 0; k < parts_.states + parts_.stacks; ++k)
+      if (g.is_read(g.node(loop).outputs[k])) read(body_.results[1 + k]);
     for (const NodeId n : body_.nodes)
       if (g.node(n).outputs.empty()) read_inputs(n);
     while (!pending_.empty()) follow();
@@ -68,27 +68,48 @@ std::vector<std::size_t> dead_states(const Graph& g, NodeId loop) {
   return dead;
 }
 
-bool remove_from(Graph& g, NodeId loop, Remarks* remarks) {
-  const std::vector<std::size_t> dead = dead_states(g, loop);
-  if (dead.empty()) return false;
+std::vector<std::size_t> dead_stacks(const Graph& g, NodeId loop) {
+  const ir::LoopParts parts(g.node(loop));
+  std::vector<std::size_t> dead;
+  for (std::size_t k = 0; k < parts.stacks; ++k)
+    if (!g.is_read(g.node(loop).outputs[parts.states + k])) dead.push_back(k);
+  return dead;
+}
+
+void say(Remarks* remarks, const Graph& g, NodeId loop, std::span<const std::size_t> states,
+         std::span<const std::size_t> stacks) {
   LoopRemarks said(remarks, g, loop);
-  for (const std::size_t s : dead)
+  const ir::LoopParts parts(g.node(loop));
+  const ir::Region& body = g.region(parts.body);
+  for (const std::size_t s : states)
     said.done([&] {
-      const ir::ValueId state = g.region(g.node(loop).loop().body).params[2 + s];
       return fmt::format("state {} is left out: only its own next value reads it",
-                         ir::name_of(g, state));
+                         ir::name_of(g, body.params[2 + s]));
     });
+  for (const std::size_t k : stacks)
+    said.done([&] {
+      return fmt::format("the stack of {} is left out: nothing reads it",
+                         ir::name_of(g, body.results[1 + parts.states + k]));
+    });
+}
+
+bool remove_from(Graph& g, NodeId loop, Remarks* remarks) {
+  const std::vector<std::size_t> states = dead_states(g, loop), stacks = dead_stacks(g, loop);
+  if (states.empty() && stacks.empty()) return false;
+  say(remarks, g, loop, states, stacks);
   ir::LoopEditor editor(g, loop);
-  for (const std::size_t s : dead) editor.set_next(s, g.region(editor.parts().body).params[2 + s]);
+  for (auto k = stacks.rbegin(); k != stacks.rend(); ++k) editor.remove_stack(*k);
+  for (const std::size_t s : states)
+    editor.set_next(s, g.region(editor.parts().body).params[2 + s]);
   remove_dead(g);
   if (g.is_erased(loop)) return true;
-  for (auto s = dead.rbegin(); s != dead.rend(); ++s) editor.remove_state(*s);
+  for (auto s = states.rbegin(); s != states.rend(); ++s) editor.remove_state(*s);
   return true;
 }
 
 }  // namespace
 
-bool remove_dead_states(Graph& g, Remarks* remarks) {
+bool remove_dead_loop_parts(Graph& g, Remarks* remarks) {
   bool any = false;
   for (bool changed = true; changed; any = any || changed) {
     changed = false;

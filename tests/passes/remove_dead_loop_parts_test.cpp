@@ -1,13 +1,14 @@
-// States that are only used to compute their own next values are removed.
-#include "passes/remove_dead_states.h"
+// Stacks that nothing reads and states that are only used to compute their own next values are
+// removed.
+#include "passes/remove_dead_loop_parts.h"
 
 #include "passes/pass_case.h"
 
 namespace rondel::passes {
 namespace {
 
-TEST(RemoveDeadStates, AndWhatComputesThem) {
-  expect_rewrite(remove_dead_states, R"g(graph "g" (%x: f32[2], %n: i64[], %z: f32[]) {
+TEST(RemoveDeadLoopParts, AndWhatComputesThem) {
+  expect_rewrite(remove_dead_loop_parts, R"g(graph "g" (%x: f32[2], %n: i64[], %z: f32[]) {
     %f, _, _ = loop trips=%n states=(%x, %z) { body(%i, %go, %a, %b) {
       %c = neg(%a)
       %d = exp(%b)
@@ -20,8 +21,8 @@ TEST(RemoveDeadStates, AndWhatComputesThem) {
     yield %f })g");
 }
 
-TEST(RemoveDeadStates, ThatReadEachOther) {
-  expect_rewrite(remove_dead_states, R"g(graph "g" (%x: f32[], %n: i64[]) {
+TEST(RemoveDeadLoopParts, ThatReadEachOther) {
+  expect_rewrite(remove_dead_loop_parts, R"g(graph "g" (%x: f32[], %n: i64[]) {
     _, _, %f, _ = loop trips=%n states=(%x, %x, %x) { body(%i, %go, %a, %b, %c) {
       %p = add(%a, %b)
       %q = mul(%b, %c)
@@ -35,8 +36,8 @@ TEST(RemoveDeadStates, ThatReadEachOther) {
     yield %f })g");
 }
 
-TEST(RemoveDeadStates, OfInnerLoopsAndThoseThatOnlyThatReads) {
-  expect_rewrite(remove_dead_states, R"g(graph "g" (%x: f32[], %n: i64[]) {
+TEST(RemoveDeadLoopParts, OfInnerLoopsAndThoseThatOnlyThatReads) {
+  expect_rewrite(remove_dead_loop_parts, R"g(graph "g" (%x: f32[], %n: i64[]) {
     %f, _, _ = loop trips=%n states=(%x, %x) { body(%i, %go, %a, %b) {
       %c, _, _ = loop trips=%n states=(%a, %b) { body(%j, %on, %p, %q) {
         %r = exp(%p)
@@ -54,8 +55,25 @@ TEST(RemoveDeadStates, OfInnerLoopsAndThoseThatOnlyThatReads) {
     yield %f })g");
 }
 
-TEST(RemoveDeadStates, OfALoopThatNobodyReads) {
-  expect_rewrite(remove_dead_states, R"g(graph "g" (%x: f32[], %n: i64[]) {
+TEST(RemoveDeadLoopParts, StacksThatNothingReadsAndWhatOnlyTheyNeed) {
+  expect_rewrite(remove_dead_loop_parts, R"g(graph "g" (%x: f32[], %n: i64[]) {
+    %f, _, _, %t, %u, _ = loop trips=%n states=(%x, %x) stacks=3 { body(%i, %go, %a, %b) {
+      %p = neg(%a)
+      %q = exp(%b)
+      %r = abs(%p)
+      %s = mul(%a, %b)
+      yield go=%go states=(%p, %q) items=(%s, %r, %q) } }
+    yield %f, %t })g",
+                 R"g(graph "g" (%x: f32[], %n: i64[]) {
+    %f, %t, _ = loop trips=%n states=(%x) { body(%i, %go, %a) {
+      %p = neg(%a)
+      %r = abs(%p)
+      yield go=%go states=(%p) items=(%r) } }
+    yield %f, %t })g");
+}
+
+TEST(RemoveDeadLoopParts, OfALoopThatNobodyReads) {
+  expect_rewrite(remove_dead_loop_parts, R"g(graph "g" (%x: f32[], %n: i64[]) {
     _, _ = loop trips=%n states=(%x) { body(%i, %go, %a) {
       %p = neg(%a)
       yield go=%go states=(%p) } }
@@ -64,8 +82,8 @@ TEST(RemoveDeadStates, OfALoopThatNobodyReads) {
     yield %x })g");
 }
 
-TEST(RemoveDeadStates, WhatEndsTheLoopIsStackedOrReadByAnotherStateStays) {
-  expect_untouched(remove_dead_states, R"g(graph "g" (%x: f32[], %n: i64[], %y: bool[]) {
+TEST(RemoveDeadLoopParts, WhatEndsTheLoopIsStackedOrReadByAnotherStateStays) {
+  expect_untouched(remove_dead_loop_parts, R"g(graph "g" (%x: f32[], %n: i64[], %y: bool[]) {
     %f, _, _, _, %s, _ = loop trips=%n go=%y states=(%x, %x, %x, %x) { body(%i, %go, %a, %b, %c, %d) {
       %p = add(%a, %b)
       %q = neg(%b)
@@ -76,8 +94,8 @@ TEST(RemoveDeadStates, WhatEndsTheLoopIsStackedOrReadByAnotherStateStays) {
     yield %f, %s })g");
 }
 
-TEST(RemoveDeadStates, WhatACheckReadsStays) {
-  expect_untouched(remove_dead_states, R"g(graph "g" (%x: f32[], %n: i64[]) {
+TEST(RemoveDeadLoopParts, WhatACheckReadsStays) {
+  expect_untouched(remove_dead_loop_parts, R"g(graph "g" (%x: f32[], %n: i64[]) {
     %f, _, _ = loop trips=%n states=(%x, %x) { body(%i, %go, %a, %b) {
       %p = neg(%a)
       %q = exp(%b)
@@ -87,8 +105,8 @@ TEST(RemoveDeadStates, WhatACheckReadsStays) {
     yield %f })g");
 }
 
-TEST(RemoveDeadStates, WhatABranchReadsStays) {
-  expect_untouched(remove_dead_states, R"g(graph "g" (%x: f32[], %n: i64[], %c: bool[]) {
+TEST(RemoveDeadLoopParts, WhatABranchReadsStays) {
+  expect_untouched(remove_dead_loop_parts, R"g(graph "g" (%x: f32[], %n: i64[], %c: bool[]) {
     %f, _, _ = loop trips=%n states=(%x, %x) { body(%i, %go, %a, %b) {
       %p = if(%c) { then { %q = neg(%b) yield %q } else { yield %a } }
       %r = exp(%b)

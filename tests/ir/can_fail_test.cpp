@@ -26,6 +26,8 @@ TEST(CanFail, FollowsFromTypesAndConstants) {
       {"gather(%g, %three)", true},
       {"gather(%g, %three) axis=1", true},
       {"gather_elements(%i, %i)", true},
+      {"gather_elements(%m, %table)", false},
+      {"gather_elements(%g, %table) axis=1", true},  // axis 0 may be shorter than the table's
       {"reshape(%f, %shape)", false},
       {"reshape(%g, %shape)", true},
       {"reshape(%f, %i)", true},
@@ -34,10 +36,11 @@ TEST(CanFail, FollowsFromTypesAndConstants) {
       {"transpose(%g)", false},
   };
   for (const Case& c : cases) {
-    const Graph g = parse(std::string(R"g(graph "g" (%f: f32[4], %g: f32[?, 2], %i: i64[2]) {
+    const Graph g = parse(std::string(R"g(graph "g" (%f: f32[4], %g: f32[?, 2], %m: f32[2, 2], %i: i64[2]) {
       %three = constant value=i64[] {3}
       %zero = constant value=i64[] {0}
       %shape = constant value=i64[2] {2, 2}
+      %table = constant value=i64[2, 2] {0, 1, 1, 0}
       %y = )g") + c.node + "\n yield %y }");
     EXPECT_EQ(can_fail(g, g.root().nodes.back()), c.can_fail) << c.node;
   }

@@ -10,7 +10,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import rondel
-from models import WAYS, model, run_as, session
+from models import WAYS, model, refused, run_as, session
 from onnx import TensorProto, helper
 
 PROGRAMS = 300
@@ -223,3 +223,26 @@ def test_an_item_of_a_fixed_shape_does_not_depend_on_the_rules_that_make_it(monk
         assert jit == "0" or set(ours.how_it_ran().values()) == {"natively, as a whole"}
         with pytest.raises(rondel.CallerError):
             ours.run(None, {"x": np.array([], np.int64), "trips": np.array(1), "inner": np.array(1)})
+
+
+def test_what_a_table_does_not_fit_is_not_read_before_a_loop_of_no_trip(monkeypatch):
+    """The table's elements are indices of axis 1, but its rows may be too many."""
+    made = model("""main (float[n, 2] x, int64 trips) => (float[2, 2] y) {
+  table = Constant <value = int64[2, 2] {0, 1, 1, 0}> ()
+  zeros = Constant <value = float[2, 2] {0, 0, 0, 0}> ()
+  y = Loop (trips, , zeros) <body = b (int64 i, bool go, float[2, 2] s) => (bool on, float[2, 2] t) {
+    on = Identity (go)
+    picked = GatherElements <axis = 1> (x, table)
+    t = Add (s, picked)
+  }>
+}""")
+    short, long = np.array([[1, 2]], np.float32), np.array([[1, 2], [3, 4]], np.float32)
+    for way in WAYS:
+        run_as(monkeypatch, way)
+        s = session(made)
+        (y,) = s.run(None, {"x": short, "trips": np.array(0)})
+        assert (y == 0).all()
+        (y,) = s.run(None, {"x": long, "trips": np.array(2)})
+        assert (y == [[2, 4], [8, 6]]).all()
+        with refused(rondel.CallerError, "GatherElements", "out of range"):
+            s.run(None, {"x": short, "trips": np.array(1)})

@@ -1,3 +1,4 @@
+#include "base/axis.h"
 #include "base/error.h"
 #include "ops/gradients.h"
 #include "ops/positions.h"
@@ -29,6 +30,17 @@ Ex gathered_element(Emitter& e, std::size_t, const Indices& out) {
   return e.load(0, in);
 }
 
+bool may_read_outside(const ir::TypeContext& c) {
+  const std::int64_t axis = c.attributes().i("axis");
+  if (may_be_out_of_range(c, axis)) return true;
+  const ir::Extents &x = c.input(0).extents(), &indices = c.input(1).extents();
+  for (std::size_t a = 0; a < x.size(); ++a) {
+    if (static_cast<std::int64_t>(a) == axis_from_front(axis, std::ssize(x))) continue;
+    if (!(ir::Integer(indices[a]) - ir::Integer(x[a])).at_most(0)) return true;
+  }
+  return false;
+}
+
 std::vector<ir::ValueId> gather_elements_gradient(ir::Builder& b, const ir::Node& node,
                                                   std::span<const ir::ValueId> adjoints) {
   const ir::ValueId zeros = zeros_like(b, node.inputs[0]);
@@ -44,8 +56,7 @@ const ir::OpEntry gather_elements{{
     .attributes = {{"axis", std::int64_t{0}}},
     .type = gather_elements_rule,
     .meaning = elements(gathered_element),
-    .can_fail =
-        [](const ir::TypeContext& c) { return may_be_out_of_range(c, c.attributes().i("axis")); },
+    .can_fail = may_read_outside,
     .gradient = gather_elements_gradient,
 }};
 

@@ -59,8 +59,8 @@ def main(arguments=None):
         else:
             kind, size, text = (f"{state}: {result.strip().splitlines()[-1]}", 1 << 20, result)
             progress.count(passed=False)
-        if kind not in found:
-            progress.line(f"seed {seed}: {text[:600] if state != 'broke' else text[-700:]}")
+        said = text[:600] if state != "broke" else text[-700:]
+        progress.line(f"seed {seed}: {said if kind not in found else f'again: {kind}'}")
         found.setdefault(kind, []).append((size, seed, text))
         progress.show()
         if options.first_fault:

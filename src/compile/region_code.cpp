@@ -176,7 +176,7 @@ class TypesOfRegion : public runtime::RegionTypes {
   bool evaluate_with_room(std::span<const Tensor* const> inputs, std::span<const std::int64_t> room,
                           runtime::OutputTypes& types) const override {
     using Rules = lowering::ClassExtents::Rules;
-    if (!extents_.evaluate(inputs, types, Rules::checked, room) ||
+    if (!extents_.evaluate(inputs, types, Rules::hold, room) ||
         !std::ranges::all_of(types, has_a_size))
       return false;
     set_workspaces(types);
@@ -320,9 +320,9 @@ class RegionCodeCache {
     const lowering::ShapeClass c = lowering::classify(all, declared_, {}, lists_in(all));
     std::string why_not = fit.why_not;
     if (fit.part == Fit::Part::whole) {
-      const auto entry = entry_for(c);
-      if (entry->code) return bound(*entry, all);
-      why_not = entry->how;
+      Lookup found = bound(*entry_for(c), all);
+      if (found.answer->code) return found;
+      why_not = found.how;
     } else {
       why_not = "step by step: a branch that is not taken does not fit these shapes: " + why_not;
     }
@@ -337,15 +337,16 @@ class RegionCodeCache {
     return {NativeSource::Answer{}, fmt::format("step by step: {}", reason)};
   }
 
-  /// The answer for inputs of the entry's class, for which all ops' type rules hold.
+  /// The answer for inputs of the entry's class, for which inference found no fault.
   static Lookup bound(const Entry& entry, std::span<const Value> all) {
     if (!entry.code) return {NativeSource::Answer{}, entry.how};
     std::vector<const Tensor*> tensors;
     for (const Value& v : all) tensors.push_back(&v.tensor());
     NativeSource::Answer found{entry.code};
-    if (!entry.types->evaluate(tensors, found.types, lowering::ClassExtents::Rules::checked))
+    if (!entry.types->evaluate(tensors, found.types, lowering::ClassExtents::Rules::inferred))
       return refused(
-          "its sizes are too large, or inner loops that may end early could need too much");
+          "a rule does not hold for these shapes, its sizes are too large, or inner loops that may "
+          "end early could need too much");
     return {std::move(found), entry.how};
   }
 
@@ -392,7 +393,7 @@ class RegionCodeCache {
 
   Fit fit_of(std::span<const Value> all) {
     return *fits_.get(exact_key(all, value_inputs()), [&] {
-      ir::TypeEnvironment k = ir::type_environment(*b_.graph);
+      ir::TypeEnvironment k = ir::strict_type_environment(*b_.graph);
       for (std::size_t i = 0; i < all.size(); ++i)
         k.types[ir::index(outer_[i])] = ir::Type::of(all[i]);
       for (const lowering::ExtentList& list : lists_)

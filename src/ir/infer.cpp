@@ -35,13 +35,14 @@ class Inference {
   /// `infer_region` does not need these names.
   void name_stacks() { name_stacks_ = true; }
 
-  /// A node of a region. One that will not run and whose rule does not hold says nothing.
+  /// A node of a region. One that may never run and whose rule does not hold says nothing.
   void node(NodeId n) {
     const std::size_t around = by_trip_.size();
     try {
       infer(n);
     } catch (const Error& e) {
-      if (!k_.without_trips || e.blame() == Blame::internal || ends_run(e)) throw;
+      const bool stays = k_.keeps_broken_nodes && g_.node(n).region != RegionId::root;
+      if (!(k_.without_trips || stays) || e.blame() == Blame::internal || ends_run(e)) throw;
       by_trip_.resize(around);
       for (const ValueId v : g_.node(n).outputs) {
         forget(v);
@@ -688,6 +689,12 @@ ValueId TypeEnvironment::original(ValueId v) const {
 }
 
 TypeEnvironment type_environment(const Graph& g) {
+  TypeEnvironment k = strict_type_environment(g);
+  k.keeps_broken_nodes = g.rules_have_held;
+  return k;
+}
+
+TypeEnvironment strict_type_environment(const Graph& g) {
   TypeEnvironment k;
   k.types.cover(g.value_count());
   for (std::size_t v = 0; v < g.value_count(); ++v) {
@@ -702,6 +709,7 @@ TypeEnvironment type_environment(const Graph& g) {
 TypeEnvironment environment_of(const Graph& g, std::span<const ValueId> values) {
   TypeEnvironment k;
   k.types = Types(Types::Storage::sparse);
+  k.keeps_broken_nodes = g.rules_have_held;
   for (const ValueId v : values) {
     if (v == ValueId::none) continue;
     k.types[index(v)] = g.value(v).type;

@@ -67,6 +67,9 @@ struct TypeEnvironment {
   std::unordered_map<Symbol, Measure> measures;
   /// An upper bound without names that are measured, if there is one; else the integer itself.
   Integer without_measures(const Integer&) const;
+  /// If set, a node inside of a loop or branch whose rule does not hold keeps the graph's own types
+  /// (`Graph::rules_have_held`).
+  bool keeps_broken_nodes = false;
   /// If set, the loop makes no trip (docs/loops.md, rule 3): inference trusts the model's
   /// annotations of states (`keeps`), and a rule that does not hold is no error: the graph's own
   /// types of the outputs are all that is known.
@@ -81,8 +84,11 @@ struct TypeEnvironment {
   ValueId original(ValueId v) const;
 };
 
-/// The types and constants that the graph itself holds.
+/// The types and constants that the graph itself holds. `keeps_broken_nodes` if its rules have
+/// held.
 TypeEnvironment type_environment(const Graph&);
+/// The same, where each rule must hold.
+TypeEnvironment strict_type_environment(const Graph&);
 
 /// The same, with a distinct symbol for each extent of an input and for each unknown extent that
 /// inference meets, so that equal extents are recognized.

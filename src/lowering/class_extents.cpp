@@ -67,11 +67,11 @@ bool ClassExtents::read(std::span<const Tensor* const> inputs, Shape& symbols) c
   return true;
 }
 
-bool ClassExtents::rules_hold(const Shape& symbols) const {
-  return conditions_ && std::ranges::all_of(*conditions_, [&](const Computed& condition) {
-           const auto value = value_of(condition, symbols);
-           return value && *value >= 0;
-         });
+bool ClassExtents::conditions_hold(const Shape& symbols) const {
+  return std::ranges::all_of(conditions_, [&](const Computed& condition) {
+    const auto value = value_of(condition, symbols);
+    return value && *value >= 0;
+  });
 }
 
 bool ClassExtents::evaluate(std::span<const Tensor* const> inputs,
@@ -81,7 +81,8 @@ bool ClassExtents::evaluate(std::span<const Tensor* const> inputs,
   if (!read(inputs, symbols)) return false;
   symbols.insert(symbols.end(), given.begin(), given.end());
   symbols.resize(symbols_.size());
-  if (rules == Rules::unchecked && !rules_hold(symbols)) return false;
+  if (rules == Rules::unchecked && !all_conditions_) return false;
+  if (rules != Rules::hold && !conditions_hold(symbols)) return false;
   types.resize(results_.size());
   for (std::size_t j = 0; j < results_.size(); ++j) {
     auto& [dtype, shape] = types[j];
@@ -126,17 +127,14 @@ bool ClassExtents::add_inputs(const ShapeClass& c) {
   return true;
 }
 
-bool ClassExtents::add_conditions(const std::optional<ir::Integers>& conditions) {
-  if (!conditions) return true;
-  conditions_.emplace();
-  for (const ir::Integer& condition : *conditions) {
+void ClassExtents::add_conditions(const RuleConditions& conditions) {
+  all_conditions_ = conditions.complete;
+  for (const ir::Integer& condition : conditions.stated) {
     const auto is_it = [&](const Computed& c) { return c.integer == condition; };
-    if (condition.at_least(0) || std::ranges::any_of(*conditions_, is_it)) continue;
-    const auto value = computed(condition);
-    if (!value) return false;
-    conditions_->push_back(*value);
+    if (condition.at_least(0) || std::ranges::any_of(conditions_, is_it)) continue;
+    if (const auto value = computed(condition)) conditions_.push_back(*value);
+    else all_conditions_ = false;
   }
-  return true;
 }
 
 bool ClassExtents::add_result(const ir::Type& t) {
@@ -163,13 +161,13 @@ std::optional<ClassExtents::Computed> ClassExtents::computed(const ir::Integer& 
 }
 
 std::optional<ClassExtents> ClassExtents::make(const ShapeClass& c,
-                                               const std::optional<ir::Integers>& conditions,
+                                               const RuleConditions& conditions,
                                                std::span<const ir::Type> types,
                                                std::span<const ir::Symbol> given) {
   ClassExtents made;
   if (!made.add_inputs(c)) return std::nullopt;
   made.symbols_.insert(made.symbols_.end(), given.begin(), given.end());
-  if (!made.add_conditions(conditions)) made.conditions_.reset();
+  made.add_conditions(conditions);
   for (const ir::Type& t : types)
     if (!made.add_result(t)) return std::nullopt;
   return made;
@@ -180,8 +178,9 @@ std::optional<ClassExtents> output_extents(const ir::Graph& g, const ShapeClass&
   std::vector<ir::Type> types;
   for (const ir::ValueId v : g.root().results) types.push_back(k.types[ir::index(v)]);
   if (!std::ranges::all_of(types, &ir::Type::is_tensor)) return std::nullopt;
-  auto made = ClassExtents::make(c, k.conditions, types);
-  return made && made->has_conditions() ? std::move(made) : std::nullopt;
+  if (!k.conditions) return std::nullopt;
+  auto made = ClassExtents::make(c, {*k.conditions, true}, types);
+  return made && made->has_all_conditions() ? std::move(made) : std::nullopt;
 }
 
 }  // namespace rondel::lowering

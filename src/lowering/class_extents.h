@@ -16,19 +16,17 @@ namespace rondel::lowering {
 /// and thread-safe.
 class ClassExtents {
  public:
-  /// `conditions`: if none of them is negative for the extents of some inputs, the ops' type rules
-  /// hold for these inputs; nullopt: no such conditions are known. `types`: each is no tensor type,
-  /// or its extents are expressions over the extents of the class and `given`, names whose values
-  /// `evaluate` is told; otherwise returns nullopt.
-  static std::optional<ClassExtents> make(const ShapeClass&,
-                                          const std::optional<ir::Integers>& conditions,
+  /// `types`: each is no tensor type, or its extents are expressions over the extents of the class
+  /// and `given`, names whose values `evaluate` is told; otherwise returns nullopt.
+  static std::optional<ClassExtents> make(const ShapeClass&, const RuleConditions&,
                                           std::span<const ir::Type> types,
                                           std::span<const ir::Symbol> given = {});
 
   /// Whether `evaluate` can prove for some inputs that the ops' type rules hold.
-  bool has_conditions() const { return conditions_.has_value(); }
-  /// Whether the ops' type rules have been checked for the inputs already.
-  enum class Rules : std::uint8_t { unchecked, checked };
+  bool has_all_conditions() const { return all_conditions_; }
+  /// What is known of the ops' type rules for the inputs: nothing; that inference from the inputs
+  /// alone, which knows less than the class, finds nothing wrong; that they hold.
+  enum class Rules : std::uint8_t { unchecked, inferred, hold };
   /// `inputs`: null for an input that is no tensor. `types` gets one entry per type given to
   /// `make`; the entry of a type that is no tensor type is a u8 scalar. Returns false if the inputs
   /// are not in the class, or if type inference must run because the ops may reject these extents.
@@ -61,7 +59,7 @@ class ClassExtents {
   ClassExtents() = default;
   std::vector<Axis> numbered(const ir::Extents&);
   bool add_inputs(const ShapeClass&);
-  bool add_conditions(const std::optional<ir::Integers>&);
+  void add_conditions(const RuleConditions&);
   bool add_result(const ir::Type&);
   std::optional<Computed> computed(const ir::Integer&) const;
   std::ptrdiff_t number_of(ir::Symbol) const;
@@ -71,13 +69,14 @@ class ClassExtents {
                            std::int64_t most, Shape& symbols);
   static bool fits(const Input&, const Tensor*);
   bool read(std::span<const Tensor* const> inputs, Shape& symbols) const;
-  bool rules_hold(const Shape& symbols) const;
+  bool conditions_hold(const Shape& symbols) const;
   std::optional<std::int64_t> value_of(const Computed&, const Shape& symbols) const;
 
   std::vector<ir::Symbol> symbols_;  ///< in the order of their first axes; last: those given
   std::vector<Input> inputs_;
   std::vector<Result> results_;
-  std::optional<std::vector<Computed>> conditions_;
+  std::vector<Computed> conditions_;
+  bool all_conditions_ = false;  ///< the rules hold if `conditions_` do
 };
 
 /// The extents of a group's results. Returns nullopt if a result's extent is not an expression over

@@ -1,5 +1,6 @@
 #include "lowering/extent_bounds.h"
 
+#include "ir/expression.h"
 #include "lowering/extent_expression.h"
 
 namespace rondel::lowering {
@@ -51,6 +52,7 @@ ir::Extent ExtentBounds::most(const ir::Extent& e) const {
   if (const auto at = bounds_.find(e.symbol); at != bounds_.end()) return at->second;
   for (const State& s : states_)
     if (e.symbol.has_name(s.now) && (Integer(s.next) - e).at_least(0)) return s.bound;
+  if (const auto number = e.symbol.expression().most; number && *number < no_bound) return *number;
   const Integer most = ir::greatest(e, [&](Symbol name) { return range_of(name); });
   return is_bound(most) ? ir::Extent(most) : ir::Extent();
 }

@@ -90,9 +90,7 @@ struct LoweredRegion {
   };
   std::vector<Binding> bindings;
   std::vector<GivenSize> sizes = {};
-  /// If none of these is negative for the extents of some inputs, all ops' type rules hold for
-  /// these inputs; nullopt: the rules must be checked for each set of inputs.
-  std::optional<ir::Integers> conditions = {};
+  RuleConditions conditions = {};  ///< but for those that the program checks
 };
 LoweredRegion lower_control(const ir::Graph&, ir::NodeId, const ShapeClass&,
                             const LoweringOptions&);

@@ -99,6 +99,7 @@ class ControlLowering {
       changing_.push_back(bind(Kind::extent, k, numbered("extent", k), ir::Type::scalar(DType::i64),
                                Access::inout));
       out_.bindings.back().axes = changing[k].axes;
+      declare_first_extent(changing[k].first, k);
     }
     go_ = bind(Kind::go, 0, "go", ir::Type::scalar(DType::boolean), Access::inout);
     stopped_ = bind(Kind::stopped, 0, "stopped", ir::Type::scalar(DType::i64), Access::out);
@@ -108,6 +109,13 @@ class ControlLowering {
                                                  Access::in, c.contiguous[at], c.dense_rows[at]));
     }
     for (std::size_t k = 0; k < parts.stacks; ++k) declare_stack(parts, k);
+  }
+
+  /// No buffer has the extent that a state had before the first trip, unless another value has it.
+  void declare_first_extent(const ir::Extent& first, std::size_t k) {
+    if (!first.symbolic() || !first.symbol.is_name() || first_at_.contains(first.symbol)) return;
+    first_at_[first.symbol] = bind(Kind::first_extent, k, numbered("first_extent", k),
+                                   ir::Type::scalar(DType::i64), Access::in);
   }
 
   /// The type of a state without the extents that change: its buffer has room for more.
@@ -223,6 +231,8 @@ class ControlLowering {
 
   /// Emits the code before the loop: loads of extents and captured scalars.
   void enter() {
+    for (const auto& [symbol, buffer] : first_at_)
+      lowering_.extents()[symbol] = b_.load(buffer, {});
     for (const auto& [symbol, at] : symbol_at_)
       lowering_.extents()[symbol] = b_.extent(at.first, at.second);
     const auto& elements = tree_.shape_class().elements;
@@ -340,6 +350,7 @@ class ControlLowering {
   std::vector<std::int32_t> changing_;  ///< buffers of extents of states
   std::int32_t go_ = -1, stopped_ = -1;
   std::map<ir::Symbol, std::pair<std::int32_t, std::int64_t>> symbol_at_;
+  std::map<ir::Symbol, std::int32_t> first_at_;
   Ex from_, to_, trips_;
 };
 

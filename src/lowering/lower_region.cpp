@@ -736,7 +736,12 @@ Ex RegionLowering::extent(const ir::Extent& e) {
 }
 
 Ex RegionLowering::integer(const ir::Integer& i) {
-  return extent_expression(b_, i, [&](ir::Symbol name) { return extents_.at(name); });
+  return extent_expression(b_, i, [&](ir::Symbol name) {
+    const auto at = extents_.find(name);
+    if (at == extents_.end())
+      broken_invariant("{} is not known yet in {}", name.text(), to_text(i));
+    return at->second;
+  });
 }
 
 /// `v`: what is copied.

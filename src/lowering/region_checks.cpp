@@ -189,12 +189,16 @@ void RegionTree::check_size(ValueId v) {
 
 // What the rules of ops require.
 
-std::optional<ir::Integers> RegionTree::conditions() const {
-  std::optional<ir::Integers> all = k_.conditions;
-  const auto is_late = [&](ir::Symbol name) { return bounds_.contains(name); };
-  if (all)
-    std::erase_if(*all,
-                  [&](const ir::Integer& i) { return std::ranges::any_of(names_in(i), is_late); });
+RuleConditions RegionTree::conditions() const {
+  RuleConditions all{.stated = k_.conditions.value_or(ir::Integers()),
+                     .complete = k_.conditions.has_value()};
+  if (!all.complete)
+    for (const auto& [n, conditions] : k_.node_conditions)
+      if (conditions) all.stated.insert(all.stated.end(), conditions->begin(), conditions->end());
+  std::erase_if(all.stated, [&](const ir::Integer& i) {
+    return std::ranges::any_of(names_in(i),
+                               [&](ir::Symbol name) { return bounds_.contains(name); });
+  });
   return all;
 }
 

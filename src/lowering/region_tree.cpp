@@ -41,7 +41,7 @@ RegionTree::RegionTree(const ir::Graph& g, NodeId top, const ShapeClass& c,
 // Facts that follow from the class.
 
 void RegionTree::infer() {
-  k_ = ir::type_environment(g_);
+  k_ = ir::strict_type_environment(g_);
   k_.name_unknowns = k_.measure = true;
   const std::vector<ValueId> outer = outer_values(g_, top_);
   const std::map<ir::Symbol, ir::Extent> related = extents_of_captures();
@@ -81,8 +81,7 @@ std::map<ir::Symbol, ir::Extent> RegionTree::extents_of_captures() const {
   return found;
 }
 
-/// The program can read neither the loop's own trip count nor the initial extents of states that
-/// change them.
+/// The program cannot read the loop's own trip count.
 void RegionTree::find_names() {
   const ir::Node& node = g_.node(top_);
   memory_names_ = class_.names(node.inputs.size());
@@ -90,21 +89,13 @@ void RegionTree::find_names() {
   if (node.is_loop())
     for (const ir::Symbol name : names_in(ir::most_trips_of(node, k_))) memory_names_.insert(name);
   bounds_ = ExtentBounds(memory_names_);
-  const auto changes = [&](std::size_t input, std::size_t axis) {
-    if (!node.is_loop()) return false;
-    const LoopParts parts(node);
-    if (input < parts.states_at() || input >= parts.scans_at()) return false;
-    const ir::Type& state = type(g_.region(parts.body).params[2 + input - parts.states_at()]);
-    return state.has_rank() && axis < state.extents().size() &&
-           !(state.extents()[axis] == type(node.inputs[input]).extents()[axis]);
-  };
   const auto add = [&](const ir::Extent& e) {
     if (e.symbolic()) class_names_.insert(e.symbol);
   };
   for (std::size_t k = 0; k < class_.types.size(); ++k) {
     const ir::Type& t = class_.types[k];
     for (std::size_t a = 0; t.is_tensor() && t.has_rank() && a < t.extents().size(); ++a)
-      if (!changes(k, a)) add(t.extents()[a]);
+      add(t.extents()[a]);
     if (k >= node.inputs.size())
       for (const ir::Extent& e : class_.elements[k]) add(e);
   }

@@ -45,9 +45,8 @@ class RegionTree {
   const ShapeClass& shape_class() const { return class_; }
   /// The names of the class that the program can read.
   const std::set<ir::Symbol>& class_names() const { return class_names_; }
-  /// The conditions on the extents of the class under which all ops' type rules hold
-  /// (`ir::TypeEnvironment`), but for `conditions_inside`.
-  std::optional<ir::Integers> conditions() const;
+  /// What the ops' type rules require of the extents of the class, but for `conditions_inside`.
+  RuleConditions conditions() const;
   const ir::TypeEnvironment& environment() const { return k_; }
   const ir::Type& type(ir::ValueId v) const { return k_.types[ir::index(v)]; }
   /// The values from outside that the node reads in addition to its inputs, without constants.

@@ -51,6 +51,13 @@ struct ShapeClass {
   std::set<ir::Symbol> names(std::size_t first_type, std::size_t first_list) const;
 };
 
+/// What ops' type rules require of the members of a class: that none of these integers is negative.
+/// `complete`: that is all; else some rule requires more, which no integer expresses.
+struct RuleConditions {
+  ir::Integers stated;
+  bool complete = false;
+};
+
 /// The shape class of some inputs. `declared`: the model's type of each input, whose known extents
 /// are constants of the class. `value_inputs`: the inputs whose values are part of the class.
 ShapeClass classify(std::span<const Value> inputs, std::span<const ir::Type> declared,

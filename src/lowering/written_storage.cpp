@@ -21,7 +21,7 @@ const std::map<StorageId, ValueId>& WrittenStorage::in_trips(NodeId n) {
   const ir::Region& body = t_.graph().region(parts.body);
   add_region(written, parts.body);
   for (const ValueId v : body.params) add(written, v, plan_.copy(v));
-  for (const ValueId v : body.results) add(written, v, plan_.copy(v));
+  add_results_aside(written, parts.body);
   for (std::size_t s = 0; s < parts.states; ++s)
     if (body.results[1 + s] != body.params[2 + s] && !t_.is_one_element(body.params[2 + s]))
       add(written, body.results[1 + s], plan_.state(n, s));
@@ -41,9 +41,15 @@ void WrittenStorage::add_region(Written& written, ir::RegionId r) {
     if (node.is_loop()) continue;
     for (const ir::RegionId inner : t_.regions(group.nodes[0])) {
       add_region(written, inner);
-      for (const ValueId v : t_.graph().region(inner).results) add(written, v, plan_.copy(v));
+      add_results_aside(written, inner);
     }
   }
+}
+
+/// Only results that the region makes itself are copied aside. Others have their copy outside.
+void WrittenStorage::add_results_aside(Written& written, ir::RegionId r) const {
+  for (const ValueId v : t_.graph().region(r).results)
+    if (t_.graph().value(v).region == r) add(written, v, plan_.copy(v));
 }
 
 /// What a loop writes to as a whole: also its initial states.

@@ -20,6 +20,7 @@ class WrittenStorage {
   using Written = std::map<StorageId, ir::ValueId>;
   void add(Written&, ir::ValueId, std::optional<StorageId>) const;
   void add_region(Written&, ir::RegionId);
+  void add_results_aside(Written&, ir::RegionId) const;
   void add_loop(Written&, ir::NodeId);
 
   const RegionTree& t_;

@@ -154,6 +154,7 @@ NativeLoop::NativeLoop(std::shared_ptr<const RegionCode> code, const LoopSlots& 
   const auto& bindings = buffers_.code()->bindings;
   extents_.resize(static_cast<std::size_t>(
       std::ranges::count(bindings, Kind::extent, &RegionCode::Binding::kind)));
+  first_extents_.resize(extents_.size());
   for (std::size_t b = 0; b < bindings.size(); ++b) {
     const std::size_t i = bindings[b].index;
     switch (bindings[b].kind) {
@@ -165,6 +166,7 @@ NativeLoop::NativeLoop(std::shared_ptr<const RegionCode> code, const LoopSlots& 
         if (slots.finals[i] < 0 && !sizes_change()) states_.back().own = buffers_.add_owned(b);
         break;
       case Kind::extent: buffers_.point_at(b, &extents_[i]); break;
+      case Kind::first_extent: buffers_.point_at(b, &first_extents_[i]); break;
       case Kind::invariant:
         inputs_.push_back({b, slots.states[i]});
         invariants_.push_back({slots.states[i], slots.finals[i]});
@@ -284,7 +286,7 @@ void NativeLoop::make_room(Frame& frame, std::int64_t trips) {
     if (!begun || s.block.shape() != shape) {
       const Tensor& initial = frame[s.initial].tensor();
       for (const auto& [axis, number] : s.changing)
-        if (!begun) extents_[number] = initial.shape()[axis];
+        if (!begun) extents_[number] = first_extents_[number] = initial.shape()[axis];
       const Tensor block = allocate_state(run, s.name, dtype, shape);
       run.assign(begun ? part_of(s, s.block) : initial, part_of(s, block));
       s.block = block;

@@ -245,8 +245,9 @@ class NativeLoop {
   std::vector<Invariant> invariants_;
   std::vector<ItemStack> stacks_;
   std::vector<Slot> outer_;
-  std::vector<std::int64_t> extents_;  ///< those of states that change, in the current trip
-  std::int64_t room_ = 0;              ///< the number of trips that the states have room for
+  std::vector<std::int64_t> extents_;        ///< those of states that change, in the current trip
+  std::vector<std::int64_t> first_extents_;  ///< the same before the first trip
+  std::int64_t room_ = 0;                    ///< the number of trips that the states have room for
   GivenSizes sizes_;
   std::vector<std::int64_t> laid_out_;  ///< the `room_for` that the buffers were made for
   std::vector<const Tensor*> tensors_;  ///< the outer values, while states grow

@@ -14,15 +14,16 @@ enum class LoopBinding : std::uint8_t {
   invariant,  ///< a state that no trip changes
   extent,     ///< i64[]: an extent of states that differs from trip to trip; buffers of such states
               ///< have room for more on that axis
-  go,         ///< bool[]: the condition that the body gave last
-  stopped,    ///< i64[]: the index after that of the last trip
-  capture,    ///< a value of the enclosing region
-  scan,       ///< a whole scanned tensor
-  stack,      ///< destination of items: the whole result, or rows of a growing stack
-  input,      ///< an input of an `if`: its condition
-  result,     ///< an output of an `if`
-  temporary,  ///< working memory; shared if lifetimes do not meet
-  constant,   ///< a constant of the model
+  first_extent,  ///< i64[]: what such an extent was before the first trip
+  go,            ///< bool[]: the condition that the body gave last
+  stopped,       ///< i64[]: the index after that of the last trip
+  capture,       ///< a value of the enclosing region
+  scan,          ///< a whole scanned tensor
+  stack,         ///< destination of items: the whole result, or rows of a growing stack
+  input,         ///< an input of an `if`: its condition
+  result,        ///< an output of an `if`
+  temporary,     ///< working memory; shared if lifetimes do not meet
+  constant,      ///< a constant of the model
 };
 
 }  // namespace rondel::scalar

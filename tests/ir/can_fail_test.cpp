@@ -36,7 +36,8 @@ TEST(CanFail, FollowsFromTypesAndConstants) {
       {"transpose(%g)", false},
   };
   for (const Case& c : cases) {
-    const Graph g = parse(std::string(R"g(graph "g" (%f: f32[4], %g: f32[?, 2], %m: f32[2, 2], %i: i64[2]) {
+    const Graph g = parse(std::string(
+                              R"g(graph "g" (%f: f32[4], %g: f32[?, 2], %m: f32[2, 2], %i: i64[2]) {
       %three = constant value=i64[] {3}
       %zero = constant value=i64[] {0}
       %shape = constant value=i64[2] {2, 2}

@@ -71,6 +71,8 @@ def stacks(machine, body, scope, arguments, skipped, states, axes):
         found, (dtype, shape) = _look(names, scope, body.outputs[position]), body.declared[position]
         complete = shape is not None and None not in shape
         if found is not None and (not machine.unranked or complete):
+            if machine.unranked and found.value.shape != tuple(shape):
+                machine.ambiguous.append(body)  # where the rank is not inferred, it is as declared
             dtype, shape = found.value.dtype, found.value.shape
         elif shape is None or None in shape:
             machine.ambiguous.append(body)

@@ -1,0 +1,118 @@
+"""What random programs found, made small: each program in all ways to run it, beside its results. None: the feeds must be refused."""
+
+import numpy as np
+import pytest
+import rondel
+from models import in_all_ways, model, refused
+
+PROGRAMS = {
+    "a slice whose extent depends on what a state was before the first trip": (
+        """main (float[q] x) => (int64[a, b] shapes) <int64 last = {2}, int64[1] zero = {0}, int64[1] back = {-3}, bool yes = {1}> {
+  , shapes = Loop (, yes, x) <body = b (int64 i, bool go, float[...] s) => (bool on, float[...] t, int64[1] item) {
+    more = Constant <value = float[1] {1.5}> ()
+    t = Concat <axis = 0> (s, more)
+    end = Unsqueeze (i, zero)
+    part = Slice (t, back, end, zero)
+    item = Shape (part)
+    on = Less (i, last)
+  }>
+}""",
+        [({"x": np.zeros(0, np.float32)}, [[[0], [1], [2]]]), ({"x": np.zeros(3, np.float32)}, [[[0], [0], [0]]])],
+    ),
+    "a reshape in a loop whose class knows more than its inputs' shapes": (
+        """main (float[c, d] x, int64 inner, int64 trips) => (bool[e, f, g] y) <bool yes = {1}> {
+  y = Loop (trips, yes) <body = b (int64 i, bool go) => (bool on, bool[...] filled) {
+    , stack = Loop (inner, , go) <body = c (int64 j, bool go2, bool[...] s) => (bool on2, bool[...] t, bool item) {
+      on2 = Identity (go2)
+      t = Constant <value = bool[1] {1}> ()
+      item = Constant <value = bool {1}> ()
+    }>
+    shape = Shape (x)
+    filled = Reshape (stack, shape)
+    on = Identity (go)
+  }>
+}""",
+        [
+            ({"x": np.zeros((1, 2), np.float32), "inner": np.int64(2), "trips": np.int64(1)}, [[[[True, True]]]]),
+            ({"x": np.zeros((1, 2), np.float32), "inner": np.int64(1), "trips": np.int64(1)}, None),
+            ({"x": np.zeros((2, 2), np.float32), "inner": np.int64(4), "trips": np.int64(1)}, [[[[True, True], [True, True]]]]),
+        ],
+    ),
+    "a scanned element that a product reads where it is copied, and that an inner loop hands on": (
+        """main (float[k, 1, 3, t] x, float[n, 3] w, float[3, 3] v) => (float[a, b, c, d] y, float[e, f, g, h] z) {
+  y, z = Scan <num_scan_inputs = 2, scan_input_axes = [3, 3], body = b (float[...] p, float[...] q) => (float[...] u, float[...] m) {
+    m, unread = Scan <num_scan_inputs = 1, body = c (float[...] s, float[...] r) => (float[...] t, float[...] item) {
+      item = Neg (r)
+      t = Identity (q)
+    }> (p, w)
+    u = MatMul (q, v)
+  }> (x, x)
+}""",
+        [
+            ({"x": np.arange(6, dtype=np.float32).reshape(1, 1, 3, 2), "w": np.zeros((n, 3), np.float32), "v": 2 * np.eye(3, dtype=np.float32)},
+             [[[[[0, 4, 8]]], [[[2, 6, 10]]]], [[[[0, 2, 4]]], [[[1, 3, 5]]]]])
+            for n in (2, 0)
+        ],
+    ),
+    "a rule that breaks in trips that are never made": (
+        """main (int64 most) => (float[a] y, bool[2, 1, b] z) <bool[2, 1, 4] rows = {1, 0, 1, 1, 0, 1, 1, 1}, float zero = {0}, int64 one = {1}, bool yes = {1}> {
+  y, z = Loop (one, yes, zero, rows) <body = b (int64 i, bool go, float[...] s, bool[...] r) => (bool on, float[...] t, bool[...] wide) {
+    wide, unread = Loop (one, , r, r) <body = c (int64 j, bool go2, bool[...] p, bool[...] q) => (bool on2, bool[...] next, bool[...] keep, bool[...] item) {
+      on2 = Identity (go2)
+      item = Concat <axis = 1> (q, rows, rows)
+      next = Concat <axis = 2> (p, rows)
+      keep = Identity (q)
+    }>
+    on = Constant <value = bool {0}> ()
+    t = Constant <value = float[1] {0}> ()
+  }>
+}""",
+        [({"most": np.int64(1)}, [[0], [[[1, 0, 1, 1, 1, 0, 1, 1]], [[0, 1, 1, 1, 0, 1, 1, 1]]]])],
+    ),
+    "the last element of a window": (
+        """main (float[n] x, int64 trips) => (float[m] y) <int64[1] last = {-1}, int64[1] back = {-3}, int64[1] end = {2147483648}, int64[1] zero = {0}> {
+  y = Loop (trips, , x) <body = b (int64 i, bool go, float[...] s) => (bool on, float[...] window) {
+    more = Constant <value = float[2] {4, 1}> ()
+    joined = Concat <axis = 0> (s, more)
+    window = Slice (joined, back, end, zero)
+    one = Slice (window, last, end, zero)
+    large = Constant <value = float {1}> ()
+    enough = Less (one, large)
+    on = Identity (go)
+  }>
+}""",
+        [({"x": np.zeros(n, np.float32), "trips": np.int64(3)}, [[1, 4, 1]]) for n in (0, 1, 5)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_that_was_once_wrong(name, monkeypatch):
+    text, cases = PROGRAMS[name]
+    made = unranked(text)
+    for (jit, check), s in in_all_ways(made, monkeypatch).items():
+        for feeds, wants in [*cases, cases[0]]:
+            if wants is None:
+                with refused(rondel.CallerError, "elements do not fill"):
+                    s.run(None, feeds)
+                continue
+            for got, want in zip(s.run(None, feeds), wants, strict=True):
+                np.testing.assert_array_equal(got, want, err_msg=f"RONDEL_JIT={jit} RONDEL_CHECK={check}")
+
+
+def unranked(text):
+    """The model of a text in which `[...]` declares no rank."""
+    made = model(text.replace("[...]", "[unranked]"))
+
+    def clear(graph):
+        for port in [*graph.input, *graph.output, *graph.value_info]:
+            tensor = port.type.tensor_type
+            if any(d.dim_param == "unranked" for d in tensor.shape.dim):
+                tensor.ClearField("shape")
+        for node in graph.node:
+            for attribute in node.attribute:
+                if attribute.HasField("g"):
+                    clear(attribute.g)
+
+    clear(made.graph)
+    return made

@@ -44,6 +44,7 @@ class Inference {
       const bool stays = k_.keeps_broken_nodes && g_.node(n).region != RegionId::root;
       if (!(k_.without_trips || stays) || e.blame() == Blame::internal || ends_run(e)) throw;
       by_trip_.resize(around);
+      k_.conditions.reset();
       for (const ValueId v : g_.node(n).outputs) {
         forget(v);
         if (v != ValueId::none) type(v) = g_.value(v).type;

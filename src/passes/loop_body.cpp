@@ -1,5 +1,7 @@
 #include "passes/loop_body.h"
 
+#include "base/cancellation.h"
+#include "base/error.h"
 #include "ops/meaning.h"
 
 #include <algorithm>
@@ -93,16 +95,20 @@ bool is_costly(const ir::Node& n) {
 
 bool cannot_fail(const ir::Graph& g, ir::NodeId n) {
   if (ir::can_fail(g, n)) return false;
+  ir::TypeEnvironment k = ir::environment_around(g, n);
+  try {
+    ir::infer_node(g, n, k);
+  } catch (const Error& e) {  // `Graph::rules_have_held`
+    if (e.blame() == Blame::internal || ends_run(e)) throw;
+    return false;
+  }
   const auto is_known = [&g](ir::ValueId v) {
     if (v == ir::ValueId::none) return true;
     const ir::Type& t = g.value(v).type;
     return t.is_tensor() && t.has_rank() &&
            std::ranges::all_of(t.extents(), [](const ir::Extent& e) { return e.known(); });
   };
-  if (std::ranges::all_of(g.node(n).inputs, is_known)) return true;
-  ir::TypeEnvironment k = ir::environment_around(g, n);
-  ir::infer_node(g, n, k);
-  return shapes_agree(k);
+  return std::ranges::all_of(g.node(n).inputs, is_known) || shapes_agree(k);
 }
 
 void erase_unread(ir::Graph& g, ir::RegionId r) {

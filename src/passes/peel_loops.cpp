@@ -149,6 +149,7 @@ class Peeling {
                                          const std::vector<Type>& states,
                                          std::optional<std::int64_t> i) const {
     ir::TypeEnvironment k = ir::environment_around(g_, n_);
+    k.keeps_broken_nodes = false;
     const Values& params = body().params;
     for (std::size_t p = 0; p < params.size(); ++p)
       k.types[ir::index(params[p])] = p >= 2 && p < 2 + states.size()

@@ -131,6 +131,22 @@ def test_narrow_sequences_that_no_port_is_hold_a_wider_dtype(name, compiled):
         agree(result, [scalar(-2, np.float32)])
 
 
+def test_a_narrow_list_that_only_its_split_knows_is_written_as_it_is():
+    """SplitToSequence gives lists of bfloat16 since opset 24, where no other op on lists takes them."""
+    source = model("""
+    main (bfloat16[4] x, seq(bfloat16[2]) given) => (seq(bfloat16[2]) parts, seq(bfloat16[2]) same) {
+      two = Constant <value = int64 {2}> ()
+      parts = SplitToSequence (x, two)
+      m = Constant <value = int64 {1}> ()
+      same = Loop (m, , given) <body: graph = b (int64 i, bool go, seq(bfloat16[2]) s) => (bool go, seq(bfloat16[2]) s) { }>
+    }""", opset=25)
+    written = rondel.export(source)
+    onnx.checker.check_model(written, full_check=True)
+    x = np.array([1, 2, 3, 4]).astype(ml_dtypes.bfloat16)
+    parts = [x[:2], x[2:]]
+    agree(session(written).run(None, {"x": x, "given": parts}), [parts, parts])
+
+
 @pytest.mark.parametrize("name", NARROW)
 def test_a_port_that_no_op_makes_is_refused(name):
     source = model(f"main () => (seq({name}) y) {{ y = SequenceEmpty <dtype: int = {NARROW[name][0]}> () }}")

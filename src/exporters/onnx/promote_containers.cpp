@@ -133,9 +133,11 @@ void promote_containers(Graph& g, int opset) {
     const auto narrow = static_cast<DType>(t);
     const UnsupportedContainers unsupported(narrow, opset);
     const std::vector<NodeId> nodes = nodes_on(g, unsupported);
-    if (nodes.empty()) continue;
+    const auto lacking = std::ranges::find_if(
+        nodes, [&](NodeId n) { return !encode_node(g, g.node(n), opset).why_not.empty(); });
+    if (lacking == nodes.end()) continue;
     if (const std::string port = port_of(g, unsupported); !port.empty())
-      refuse(g, nodes[0],
+      refuse(g, *lacking,
              fmt::format("it has no ops on sequences and optionals of {}, and no wider dtype can "
                          "stand for it, since '{}' is one",
                          name(narrow), port),

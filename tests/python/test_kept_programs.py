@@ -70,18 +70,22 @@ PROGRAMS = {
         [({}, [[0], [[[1, 0, 1, 1, 1, 0, 1, 1]], [[0, 1, 1, 1, 0, 1, 1, 1]]]])],
     ),
     "a node whose rule is broken for the shapes that came again": (
-        """main (bool[n, 4] x, int64 trips) => (float[...] y) <bool[2, 4] rows = {1, 0, 1, 1, 0, 1, 1, 1}, float zero = {0}, int64[1] front = {0}> {
-  y = Loop (trips, , zero) <body = b (int64 i, bool go, float[...] s) => (bool on, float[...] t) {
-    on = Identity (go)
-    either = Or (x, rows)
-    ones = Cast <to = 1> (either)
-    more = ReduceSum <keepdims = 0> (ones)
-    sum = Add (s, more)
-    t = Unsqueeze (sum, front)
+        """main (float a, float[?, ?, ?] x) => (float[?, ?, ?] y) <int64 trips = {1}, float[2, 3, 3] rows = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}, int64 four = {4}> {
+  y, unread = Loop (trips, , x) <body = b (int64 i, bool go, float[...] s) => (bool[...] on, float[...] t, bool[...] item) {
+    end, item = Loop (, go, i) <body = c (int64 j, bool go2, int64[...] p) => (bool on2, int64[...] q, bool stacked) {
+      on2 = Constant <value = bool {0}> ()
+      q = Constant <value = int64[1] {0}> ()
+      stacked = Constant <value = bool {0}> ()
+    }>
+    twice = Mul (x, a)
+    t = Sub (rows, twice)
+    on = Greater (end, four)
   }>
 }""",
-        [({"x": np.zeros((3, 4), bool), "trips": np.int64(0)}, [0])] * 3
-        + [({"x": np.zeros((3, 4), bool), "trips": np.int64(1)}, None), ({"x": np.zeros((2, 4), bool), "trips": np.int64(2)}, [[[12]]])],
+        [
+            ({"a": np.float32(2), "x": np.ones((2, 3, 3), np.float32)}, [np.arange(18).reshape(2, 3, 3) - 2]),
+            *[({"a": np.float32(2), "x": np.zeros((0, 3, 3), np.float32)}, None)] * 3,
+        ],
     ),
     "the last element of a window": (
         """main (float[n] x, int64 trips) => (float[m] y) <int64[1] last = {-1}, int64[1] back = {-3}, int64[1] end = {2147483648}, int64[1] zero = {0}, float two = {2}> {

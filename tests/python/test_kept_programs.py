@@ -87,6 +87,42 @@ PROGRAMS = {
             *[({"a": np.float32(2), "x": np.zeros((0, 3, 3), np.float32)}, None)] * 3,
         ],
     ),
+    "a rule that is broken in trips that are certain for the shapes that came again": (
+        """main (int64[n] x, bool given) => (bool[...] y) <bool yes = {1}> {
+  count = Size (x)
+  y = Loop (count, , given) <body = b (int64 i, bool go, bool[...] s) => (bool on, bool[...] t) {
+    zeros = Loop (count, yes) <body = c (int64 j, bool go2) => (bool on2, int64 item) {
+      on2 = Identity (go2)
+      item = Constant <value = int64 {0}> ()
+    }>
+    pair = Constant <value = int64[2] {-2, 4}> ()
+    t = Less (zeros, pair)
+    on = Identity (go)
+  }>
+}""",
+        [
+            ({"x": np.zeros(2, np.int64), "given": np.bool_(True)}, [[False, True]]),
+            *[({"x": np.zeros(3, np.int64), "given": np.bool_(True)}, None)] * 3,
+            ({"x": np.zeros(0, np.int64), "given": np.bool_(True)}, [True]),
+        ],
+    ),
+    "how many elements of a constant are chosen": (
+        """main (float[k, m] x, int64 trips) => (float[a, b] y) <int64 none = {0}, int64 one = {1}, int64 two = {2}, bool yes = {1}> {
+  chosen = Loop (trips, yes) <body = b (int64 i, bool go) => (bool on, float[...] item) {
+    on = Identity (go)
+    largest = ReduceMax (x)
+    size = Size (largest)
+    index = Range (none, size, one)
+    below = Less (index, two)
+    item = Compress (largest, below)
+  }>
+  y = MatMul (chosen, x)
+}""",
+        [
+            ({"x": np.ones((1, 3), np.float32), "trips": np.int64(0)}, [np.zeros((0, 3))]),
+            ({"x": np.ones((1, 3), np.float32), "trips": np.int64(2)}, [np.ones((2, 3))]),
+        ],
+    ),
     "the last element of a window": (
         """main (float[n] x, int64 trips) => (float[m] y) <int64[1] last = {-1}, int64[1] back = {-3}, int64[1] end = {2147483648}, int64[1] zero = {0}, float two = {2}> {
   yes = Constant <value = bool {1}> ()

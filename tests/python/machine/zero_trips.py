@@ -80,6 +80,9 @@ def stacks(machine, body, scope, arguments, skipped, states, axes):
             shape = [] if shape is None else [e or 0 for e in shape]
         elif found is None:
             machine.presumed.append(body)
+            better = _look(_certain(body, scope, given, captures_known=True), scope, body.outputs[position])
+            if better is not None and better.value.shape != tuple(shape):
+                machine.ambiguous.append(body)  # captured constants tell another shape than the declaration
         if dtype is None:
             raise WrongProgram("a stack without trips of an unknown dtype")
         extents = list(shape)
@@ -88,10 +91,10 @@ def stacks(machine, body, scope, arguments, skipped, states, axes):
     return made
 
 
-def _certain(body, scope, given):
-    """The stand-ins of all names of a body."""
+def _certain(body, scope, given, captures_known=False):
+    """The stand-ins of all names of a body. captures_known: as if all that it captures were constants."""
     names = {name: None if isinstance(x, list) or x is None else Certain(x, False) for name, x in given.items()}
-    _run(body, scope, names)
+    _run(body, scope, names, captures_known)
     return names
 
 
@@ -99,22 +102,22 @@ def _same(a, b):
     return b is not None and a.value.shape == b.value.shape
 
 
-def _look(names, scope, name):
-    """The stand-in of a name: of the body, or of what it captures."""
+def _look(names, scope, name, known=False):
+    """The stand-in of a name: of the body, or of what it captures; known: whose elements count as known."""
     if name in names:
         return names[name]
     try:
         value = scope[name]
     except KeyError:
         return None
-    return None if isinstance(value, list) or value is None else Certain(value, False)
+    return None if isinstance(value, list) or value is None else Certain(value, known)
 
 
-def _run(graph, scope, names):
+def _run(graph, scope, names, captures_known=False):
     """Adds the stand-ins of all nodes of a graph."""
     names.update({name: Certain(value, True) for name, value in graph.known.items()})
     for node in graph.steps:
-        inputs = [_look(names, scope, name) if name else Certain(None, True) for name in node.inputs]
+        inputs = [_look(names, scope, name, captures_known) if name else Certain(None, True) for name in node.inputs]
         made = _node(node, inputs) if None not in inputs else None
         for k, name in enumerate(node.outputs):
             names[name] = made[k] if made else None

@@ -173,6 +173,10 @@ class TypesOfRegion : public runtime::RegionTypes {
     set_workspaces(types);
     return true;
   }
+  /// Whether what the class states holds for these inputs, in which inference found no fault.
+  bool conditions_hold(std::span<const Tensor* const> inputs) const {
+    return extents_.conditions_hold(inputs);
+  }
   bool evaluate_with_room(std::span<const Tensor* const> inputs, std::span<const std::int64_t> room,
                           runtime::OutputTypes& types) const override {
     using Rules = lowering::ClassExtents::Rules;
@@ -320,9 +324,9 @@ class RegionCodeCache {
     const lowering::ShapeClass c = lowering::classify(all, declared_, {}, lists_in(all));
     std::string why_not = fit.why_not;
     if (fit.part == Fit::Part::whole) {
-      Lookup found = bound(*entry_for(c), all);
-      if (found.answer->code) return found;
-      why_not = found.how;
+      const auto entry = entry_for(c);
+      if (entry->code && entry->types->conditions_hold(tensors_of(all))) return bound(*entry, all);
+      why_not = entry->code ? "step by step: a rule of this class does not hold" : entry->how;
     } else {
       why_not = "step by step: a branch that is not taken does not fit these shapes: " + why_not;
     }
@@ -337,16 +341,19 @@ class RegionCodeCache {
     return {NativeSource::Answer{}, fmt::format("step by step: {}", reason)};
   }
 
-  /// The answer for inputs of the entry's class, for which inference found no fault.
-  static Lookup bound(const Entry& entry, std::span<const Value> all) {
-    if (!entry.code) return {NativeSource::Answer{}, entry.how};
+  static std::vector<const Tensor*> tensors_of(std::span<const Value> all) {
     std::vector<const Tensor*> tensors;
     for (const Value& v : all) tensors.push_back(&v.tensor());
+    return tensors;
+  }
+
+  /// The answer for inputs of the entry's class, for which all ops' type rules hold.
+  static Lookup bound(const Entry& entry, std::span<const Value> all) {
+    if (!entry.code) return {NativeSource::Answer{}, entry.how};
     NativeSource::Answer found{entry.code};
-    if (!entry.types->evaluate(tensors, found.types, lowering::ClassExtents::Rules::inferred))
+    if (!entry.types->evaluate(tensors_of(all), found.types, lowering::ClassExtents::Rules::hold))
       return refused(
-          "a rule does not hold for these shapes, its sizes are too large, or inner loops that may "
-          "end early could need too much");
+          "its sizes are too large, or inner loops that may end early could need too much");
     return {std::move(found), entry.how};
   }
 

@@ -69,9 +69,10 @@ class Graph {
   std::map<ValueId, InputRole> roles;
   std::vector<std::string> input_names, output_names;  ///< names by which users feed and fetch
   std::vector<Type> declared_outputs;                  ///< types that the file declares
-  /// All rules held when the graph was read. Passes learn more about types, and then a rule may not
-  /// hold in a loop or a branch that never runs: that is an error of the run, if it gets there.
-  bool rules_have_held = false;
+  /// Set when passes begin. They learn more about types than the file tells, and then the rule of a
+  /// node may not hold in a loop or a branch that never runs: that is an error of the run, if it
+  /// gets there.
+  bool may_hold_broken_nodes = false;
 
   const ValueInfo& value(ValueId v) const { return values_[index(v)]; }
   ValueInfo& value(ValueId v) { return values_[index(v)]; }

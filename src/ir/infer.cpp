@@ -41,7 +41,8 @@ class Inference {
     try {
       infer(n);
     } catch (const Error& e) {
-      const bool stays = k_.keeps_broken_nodes && g_.node(n).region != RegionId::root;
+      const bool stays = k_.keeps_broken_nodes && g_.node(n).region != RegionId::root &&
+                         e.blame() == Blame::caller;
       if (!(k_.without_trips || stays) || e.blame() == Blame::internal || ends_run(e)) throw;
       by_trip_.resize(around);
       k_.conditions.reset();
@@ -49,6 +50,17 @@ class Inference {
         forget(v);
         if (v != ValueId::none) type(v) = g_.value(v).type;
       }
+      for (const RegionId r : g_.node(n).regions) keep_types_inside(r);
+    }
+  }
+
+  /// What a loop or `if` that stays broken computes has the types that the graph tells.
+  void keep_types_inside(RegionId outer) {
+    for (const RegionId r : g_.regions_below(outer)) {
+      for (const ValueId v : g_.region(r).params) type(v) = g_.value(v).type;
+      for (const NodeId n : g_.region(r).nodes)
+        for (const ValueId v : g_.node(n).outputs)
+          if (v != ValueId::none) type(v) = g_.value(v).type;
     }
   }
 
@@ -691,7 +703,7 @@ ValueId TypeEnvironment::original(ValueId v) const {
 
 TypeEnvironment type_environment(const Graph& g) {
   TypeEnvironment k = strict_type_environment(g);
-  k.keeps_broken_nodes = g.rules_have_held;
+  k.keeps_broken_nodes = g.may_hold_broken_nodes;
   return k;
 }
 
@@ -710,7 +722,7 @@ TypeEnvironment strict_type_environment(const Graph& g) {
 TypeEnvironment environment_of(const Graph& g, std::span<const ValueId> values) {
   TypeEnvironment k;
   k.types = Types(Types::Storage::sparse);
-  k.keeps_broken_nodes = g.rules_have_held;
+  k.keeps_broken_nodes = g.may_hold_broken_nodes;
   for (const ValueId v : values) {
     if (v == ValueId::none) continue;
     k.types[index(v)] = g.value(v).type;

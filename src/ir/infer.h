@@ -68,7 +68,7 @@ struct TypeEnvironment {
   /// An upper bound without names that are measured, if there is one; else the integer itself.
   Integer without_measures(const Integer&) const;
   /// If set, a node inside of a loop or branch whose rule does not hold keeps the graph's own types
-  /// (`Graph::rules_have_held`).
+  /// (`Graph::may_hold_broken_nodes`).
   bool keeps_broken_nodes = false;
   /// If set, the loop makes no trip (docs/loops.md, rule 3): inference trusts the model's
   /// annotations of states (`keeps`), and a rule that does not hold is no error: the graph's own
@@ -84,8 +84,7 @@ struct TypeEnvironment {
   ValueId original(ValueId v) const;
 };
 
-/// The types and constants that the graph itself holds. `keeps_broken_nodes` if its rules have
-/// held.
+/// The types and constants that the graph itself holds; `keeps_broken_nodes` if it may hold some.
 TypeEnvironment type_environment(const Graph&);
 /// The same, where each rule must hold.
 TypeEnvironment strict_type_environment(const Graph&);
@@ -118,10 +117,10 @@ using Evaluator =
 /// joined. Checks everything that can be checked before running: every op's rule, dtypes of states,
 /// tensor items, axes within rank, arities. With an evaluator, small values that depend only on
 /// known values (shape arithmetic) are computed as well. Errors name the node, its op and the types
-/// of its inputs.
+/// of its inputs. With `keeps_broken_nodes`, a node inside of a loop or branch is not checked.
 void infer_region(const Graph&, RegionId r, TypeEnvironment& k, const Evaluator& = nullptr);
 
-/// The same for one node and its regions.
+/// The same for one node, whose own rule must hold, and its regions.
 void infer_node(const Graph&, NodeId, TypeEnvironment& k, const Evaluator& = nullptr);
 
 /// Infers the types of a node's results from types that are known already: `k` has the types of the

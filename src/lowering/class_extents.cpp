@@ -74,6 +74,13 @@ bool ClassExtents::conditions_hold(const Shape& symbols) const {
   });
 }
 
+bool ClassExtents::conditions_hold(std::span<const Tensor* const> inputs) const {
+  Shape symbols;
+  if (!read(inputs, symbols)) return false;
+  symbols.resize(symbols_.size());
+  return conditions_hold(symbols);
+}
+
 bool ClassExtents::evaluate(std::span<const Tensor* const> inputs,
                             std::vector<std::pair<DType, Shape>>& types, Rules rules,
                             std::span<const std::int64_t> given) const {
@@ -81,8 +88,7 @@ bool ClassExtents::evaluate(std::span<const Tensor* const> inputs,
   if (!read(inputs, symbols)) return false;
   symbols.insert(symbols.end(), given.begin(), given.end());
   symbols.resize(symbols_.size());
-  if (rules == Rules::unchecked && !all_conditions_) return false;
-  if (rules != Rules::hold && !conditions_hold(symbols)) return false;
+  if (rules == Rules::unchecked && !(all_conditions_ && conditions_hold(symbols))) return false;
   types.resize(results_.size());
   for (std::size_t j = 0; j < results_.size(); ++j) {
     auto& [dtype, shape] = types[j];

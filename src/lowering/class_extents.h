@@ -24,15 +24,17 @@ class ClassExtents {
 
   /// Whether `evaluate` can prove for some inputs that the ops' type rules hold.
   bool has_all_conditions() const { return all_conditions_; }
-  /// What is known of the ops' type rules for the inputs: nothing; that inference from the inputs
-  /// alone, which knows less than the class, finds nothing wrong; that they hold.
-  enum class Rules : std::uint8_t { unchecked, inferred, hold };
+  /// Whether the ops' type rules have been checked for the inputs already.
+  enum class Rules : std::uint8_t { unchecked, hold };
   /// `inputs`: null for an input that is no tensor. `types` gets one entry per type given to
   /// `make`; the entry of a type that is no tensor type is a u8 scalar. Returns false if the inputs
   /// are not in the class, or if type inference must run because the ops may reject these extents.
   /// `given`: the values of the names that are given; none: all are 0.
   bool evaluate(std::span<const Tensor* const> inputs, std::vector<std::pair<DType, Shape>>& types,
                 Rules = Rules::unchecked, std::span<const std::int64_t> given = {}) const;
+  /// Whether none of the integers that the class states is negative for inputs of the class.
+  /// Inference from the inputs alone knows less than the class.
+  bool conditions_hold(std::span<const Tensor* const> inputs) const;
 
  private:
   /// An extent of an input: a number, or a symbol, which is equal on all its axes.

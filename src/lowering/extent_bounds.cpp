@@ -12,6 +12,8 @@ using ir::Symbol;
 /// So many elements are not reserved in advance: a slice has such a bound from an end like 2^31 - 1
 /// that only means the end of the axis.
 constexpr std::int64_t no_bound = std::int64_t{1} << 28;
+/// So many elements are reserved although names may tell a smaller bound.
+constexpr std::int64_t small_bound = 256;
 
 std::set<Symbol> ExtentBounds::all() const {
   std::set<Symbol> symbols;
@@ -52,9 +54,11 @@ ir::Extent ExtentBounds::most(const ir::Extent& e) const {
   if (const auto at = bounds_.find(e.symbol); at != bounds_.end()) return at->second;
   for (const State& s : states_)
     if (e.symbol.has_name(s.now) && (Integer(s.next) - e).at_least(0)) return s.bound;
-  if (const auto number = e.symbol.expression().most; number && *number < no_bound) return *number;
+  const auto number = e.symbol.expression().most;
+  if (number && *number <= small_bound) return *number;
   const Integer most = ir::greatest(e, [&](Symbol name) { return range_of(name); });
-  return is_bound(most) ? ir::Extent(most) : ir::Extent();
+  if (is_bound(most)) return ir::Extent(most);
+  return number && *number < no_bound ? ir::Extent(*number) : ir::Extent();
 }
 
 }  // namespace rondel::lowering

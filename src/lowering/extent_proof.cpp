@@ -76,9 +76,9 @@ class Case {
       sum += times * coefficient;
     };
     if (i.known()) {
-      row.constant += times * *i.number;
+      row.constant += WideInteger(times) * *i.number;
     } else if (const Expression& e = i.symbol.expression(); e.kind == Expression::Kind::sum) {
-      row.constant += times * e.constant;
+      row.constant += WideInteger(times) * e.constant;
       for (const ir::Term& t : e.terms) add_term(t.factors, t.coefficient);
     } else {
       add_term({i.symbol}, 1);

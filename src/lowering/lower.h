@@ -90,7 +90,7 @@ struct LoweredRegion {
   };
   std::vector<Binding> bindings;
   std::vector<GivenSize> sizes = {};
-  RuleConditions conditions = {};  ///< but for those that the program checks
+  RuleConditions conditions = {};  ///< what rules require of the class; the program checks the rest
 };
 LoweredRegion lower_control(const ir::Graph&, ir::NodeId, const ShapeClass&,
                             const LoweringOptions&);

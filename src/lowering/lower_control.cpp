@@ -40,6 +40,7 @@ class ControlLowering {
     if (loop) declare_loop();
     else declare_if();
     declare_captures();
+    declare_first_extents();
     declare_constants();
     declare_temporaries();
     declare_workspaces();
@@ -99,7 +100,6 @@ class ControlLowering {
       changing_.push_back(bind(Kind::extent, k, numbered("extent", k), ir::Type::scalar(DType::i64),
                                Access::inout));
       out_.bindings.back().axes = changing[k].axes;
-      declare_first_extent(changing[k].first, k);
     }
     go_ = bind(Kind::go, 0, "go", ir::Type::scalar(DType::boolean), Access::inout);
     stopped_ = bind(Kind::stopped, 0, "stopped", ir::Type::scalar(DType::i64), Access::out);
@@ -111,11 +111,17 @@ class ControlLowering {
     for (std::size_t k = 0; k < parts.stacks; ++k) declare_stack(parts, k);
   }
 
-  /// No buffer has the extent that a state had before the first trip, unless another value has it.
-  void declare_first_extent(const ir::Extent& first, std::size_t k) {
-    if (!first.symbolic() || !first.symbol.is_name() || first_at_.contains(first.symbol)) return;
-    first_at_[first.symbol] = bind(Kind::first_extent, k, numbered("first_extent", k),
-                                   ir::Type::scalar(DType::i64), Access::in);
+  /// The buffer of a state does not tell what an extent that changes was before the first trip.
+  void declare_first_extents() {
+    const auto& changing = tree_.changing_extents(tree_.top());
+    for (std::size_t k = 0; k < changing.size(); ++k) {
+      const ir::Extent& first = changing[k].first;
+      if (!first.symbolic() || !first.symbol.is_name() || symbol_at_.contains(first.symbol) ||
+          first_at_.contains(first.symbol))
+        continue;
+      first_at_[first.symbol] = bind(Kind::first_extent, k, numbered("first_extent", k),
+                                     ir::Type::scalar(DType::i64), Access::in);
+    }
   }
 
   /// The type of a state without the extents that change: its buffer has room for more.

@@ -739,7 +739,7 @@ Ex RegionLowering::integer(const ir::Integer& i) {
   return extent_expression(b_, i, [&](ir::Symbol name) {
     const auto at = extents_.find(name);
     if (at == extents_.end())
-      broken_invariant("{} is not known yet in {}", name.text(), to_text(i));
+      broken_invariant("the extent {} is not known yet in {}", name.text(), to_text(i));
     return at->second;
   });
 }

@@ -94,14 +94,14 @@ bool is_costly(const ir::Node& n) {
 }
 
 bool cannot_fail(const ir::Graph& g, ir::NodeId n) {
-  if (ir::can_fail(g, n)) return false;
   ir::TypeEnvironment k = ir::environment_around(g, n);
   try {
     ir::infer_node(g, n, k);
-  } catch (const Error& e) {  // `Graph::rules_have_held`
+  } catch (const Error& e) {  // the node stayed although its rule is broken
     if (e.blame() == Blame::internal || ends_run(e)) throw;
     return false;
   }
+  if (ir::can_fail(g, n)) return false;
   const auto is_known = [&g](ir::ValueId v) {
     if (v == ir::ValueId::none) return true;
     const ir::Type& t = g.value(v).type;

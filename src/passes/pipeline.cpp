@@ -202,7 +202,7 @@ std::span<const Pipeline* const> pipelines() {
 }
 
 bool run(const Pipeline& p, ir::Graph& g, const PassOptions& options, const PipelineOptions& d) {
-  g.rules_have_held = true;
+  g.may_hold_broken_nodes = true;
   bool any = false;
   std::size_t unchanged = 0;  // passes run since the last change
   for (int round = 1; round <= most_rounds; ++round)

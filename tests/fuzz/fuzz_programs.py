@@ -82,7 +82,7 @@ def main(arguments=None):
 
 def _parsed(arguments):
     made = parser("programs", ABOUT, EXAMPLES)
-    made.add_argument("--natively", action="store_true", help="only interpreted and compiled at once, beside the oracle: for many programs")
+    made.add_argument("--natively", action="store_true", help="only interpreted and compiled at once (one program in 16 with all optimisations), beside the oracle: for many programs")
     made.add_argument("--ways", metavar="WAY,...", help="only these ways, and every program in each")
     made.add_argument("--show", action="store_true", help="print the program of --seed")
     made.add_argument("--first-fault", action="store_true", help="end at the first fault")
@@ -110,7 +110,7 @@ def attempt(seed, chosen):
     for way in chosen:
         begun = time.monotonic()
         try:
-            ways.WAYS[way](runs, way)
+            ways.run_in(way, runs)
         except ways.Found as found:
             return (found.fault.kind, len(runs.bytes), str(found.fault)), spent, kinds
         finally:

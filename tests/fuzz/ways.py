@@ -75,10 +75,16 @@ def check(program, ways=None):
     runs = Runs(program)
     try:
         for way in ways or WAYS:
-            WAYS[way](runs, way)
+            run_in(way, runs)
     except Found as found:
         return found.fault
     return None
+
+
+def run_in(way, runs):
+    """Runs the program in one way. What the way draws does not depend on the others."""
+    runs.random = random.Random(f"{way} {runs.program.seed}")
+    WAYS[way](runs, way)
 
 
 class Runs:
@@ -87,7 +93,7 @@ class Runs:
     def __init__(self, program):
         self.program = program
         self.bytes = program.model.SerializeToString()
-        self.random = random.Random(f"ways {program.seed}")
+        self.random = None  # of the way that runs
         self.interpreted = {}
         self.refusals = {}  # of the interpreter
         #: Sessions that may have made a graph for certain shapes, in which a node that fails may be one that nobody needs.
@@ -277,7 +283,7 @@ def _exported(runs, way):
             except rondel.Error as error:
                 runs.refused(way, 0, error)
                 continue
-        _cases(runs, way, runs.session(way, runs.random.choice([0, "quick"]), model=written))
+        _cases(runs, way, runs.session(way, runs.random.choice([0, "quick"]), verify=True, model=written))
 
 
 def _checked(runs, way):

@@ -343,6 +343,7 @@ TEST(LowerControl, AGrowingStateIsExtendedInPlace) {
   ASSERT_TRUE(l.program) << why_not(l);
   EXPECT_THAT(temporaries(l), ElementsAre());
   EXPECT_EQ(count(l, Kind::extent), 1U);
+  EXPECT_EQ(count(l, Kind::first_extent), 1U);  // no other value has as many rows
   EXPECT_EQ(to_text(l.bindings[0].type), "f32[$room + $s0, 3]");
   const std::string text = scalar::to_text(*l.program);
   std::size_t stores = 0;

@@ -37,7 +37,7 @@ def test_programs_in_all_ways(first):
         if outcome is not None and outcome != "thrown away":
             faults.append(f"seed {seed}: {outcome[2]}")
     if faults:
-        pytest.fail("\n".join(faults) + f"\n\n./dev fuzz programs --seed {first} --count {CHUNK} makes them smaller", pytrace=False)
+        pytest.fail("\n".join(faults) + f"\n\n./dev fuzz programs --seed N --count 1 makes one smaller", pytrace=False)
 
 
 @pytest.mark.parametrize("first", range(0, 200, 50), ids=lambda s: f"seeds {s} to {s + 49}")

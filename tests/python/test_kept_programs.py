@@ -150,6 +150,7 @@ def test_a_program_that_was_once_wrong(name, monkeypatch):
                     s.run(None, feeds)
                 continue
             for got, want in zip(s.run(None, feeds), wants, strict=True):
+                assert got.shape == np.shape(want), f"RONDEL_JIT={jit} RONDEL_CHECK={check}: {got.shape}"
                 np.testing.assert_array_equal(got, want, err_msg=f"RONDEL_JIT={jit} RONDEL_CHECK={check}")
 
 

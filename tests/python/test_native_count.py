@@ -13,7 +13,7 @@ from models import model
 from programs import random_program
 from test_backend_suite import cases, model_of, ops_of
 
-LEAST = {"backend suite": 33, "models of the tests": 58, "random programs": 3207}  # of the loops that are left to run
+LEAST = {"backend suite": 33, "models of the tests": 58, "random programs": 3184}  # of the loops that are left to run (of the last 3,186, without those that only give a stack that nothing reads)
 CONTROL = {"Loop", "Scan", "If"}
 
 

@@ -34,6 +34,7 @@ bool may_read_outside(const ir::TypeContext& c) {
   const std::int64_t axis = c.attributes().i("axis");
   if (may_be_out_of_range(c, axis)) return true;
   const ir::Extents &x = c.input(0).extents(), &indices = c.input(1).extents();
+  if (x.size() != indices.size()) return true;
   for (std::size_t a = 0; a < x.size(); ++a) {
     if (static_cast<std::int64_t>(a) == axis_from_front(axis, std::ssize(x))) continue;
     if (!(ir::Integer(indices[a]) - ir::Integer(x[a])).at_most(0)) return true;

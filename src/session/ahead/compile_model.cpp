@@ -124,7 +124,7 @@ class Recorded {
   /// Why the model does not take inputs of these shapes; empty if it does, as far as types tell.
   std::string refusal_of(std::span<const Value> inputs) const {
     const ir::Graph& g = graph();
-    ir::TypeEnvironment k = ir::strict_type_environment(g);
+    ir::TypeEnvironment k = ir::type_environment(g);
     std::size_t next = 0;
     for (const ir::ValueId v : g.root().params)
       if (!g.roles.contains(v)) k.types[ir::index(v)] = ir::Type::of(inputs[next++]);

@@ -28,9 +28,9 @@ Integer product_of(const Factors& factors) {
 }
 
 /// What the form of a quotient says about it.
-Integers facts_of_quotient(const Integer& q, const Expression& e) {
-  if (e.b.known()) return {q * e.b - e.a, e.a - e.b + 1 - q * e.b};
-  if (e.a.at_least(0) && e.b.at_least(1)) return {q - e.a, q * e.b - e.a, -q};
+std::vector<AtMost> facts_of_quotient(const Integer& q, const Expression& e) {
+  if (e.b.known()) return {{q * e.b, e.a}, {e.a - e.b + 1, q * e.b}};
+  if (e.a.at_least(0) && e.b.at_least(1)) return {{q, e.a}, {q * e.b, e.a}, {0, q}};
   return {};
 }
 
@@ -40,11 +40,10 @@ class Case {
  public:
   explicit Case(const FactsOfName& facts_of) : facts_of_(facts_of) {}
 
-  /// The integer is at most 0.
-  void add(const Integer& i) { add(i, Integer(0)); }
+  void add(const AtMost& fact) { add(fact.a, fact.b, 0); }
 
   /// `a` plus a number is at most `b`.
-  void add(const Integer& a, const Integer& b, std::int64_t plus = 0) {
+  void add(const Integer& a, const Integer& b, std::int64_t plus) {
     if (!a.known_or_symbolic() || !b.known_or_symbolic()) return;
     Inequality row{.terms = {}, .constant = plus};
     add_to(row, a, 1);
@@ -60,10 +59,10 @@ class Case {
     if (open.empty()) return false;
     const auto [of, fact] = open.front();
     open.pop_front();
-    return std::ranges::all_of(fact, [&](const Integers& list) {
+    return std::ranges::all_of(fact, [&](const std::vector<AtMost>& list) {
       if (left-- <= 0) return false;
       Case one = *this;
-      for (const Integer& i : list) one.add_of(of, i);
+      for (const AtMost& i : list) one.add_of(of, i);
       return one.is_impossible(left);
     });
   }
@@ -91,13 +90,13 @@ class Case {
     const auto [at, is_new] = products_.try_emplace(factors, products_.size());
     const std::size_t n = at->second;
     if (!is_new || products_.size() > most_products) return n;
-    if (std::ranges::all_of(factors, is_never_negative)) add(-product_of(factors));
+    if (std::ranges::all_of(factors, is_never_negative)) add({0, product_of(factors)});
     for (std::size_t k = 0; k < factors.size(); ++k) {
       if (k > 0 && factors[k] == factors[k - 1]) continue;
       const auto met = known_.find(factors[k]);
       if (met == known_.end()) meet(factors[k]);
       else
-        for (const Integer& i : Integers(met->second)) add_times_rest(i, factors, k);
+        for (const AtMost& i : std::vector(met->second)) add_times_rest(i, factors, k);
     }
     return n;
   }
@@ -107,15 +106,15 @@ class Case {
     known_.try_emplace(factor);
     const Expression& e = factor.expression();
     const Integer self(factor);
-    if (e.least) add_of(factor, Integer(*e.least) - self);
-    if (e.most) add_of(factor, self - Integer(*e.most));
+    if (e.least) add_of(factor, {*e.least, self});
+    if (e.most) add_of(factor, {self, *e.most});
     switch (e.kind) {
       case Expression::Kind::name:
         for (const Fact& fact : facts_of_(factor)) add_fact(factor, fact);
         return;
       case Expression::Kind::excess:
-        add_of(factor, e.a - self);
-        return add_fact(factor, {{self, e.a}, {self - e.a, -e.a}});
+        add_of(factor, {e.a, self});
+        return add_fact(factor, {{{self, 0}, {e.a, 0}}, {{self, e.a}, {0, e.a}}});
       case Expression::Kind::quotient: return add_fact(factor, {facts_of_quotient(self, e)});
       case Expression::Kind::sum: return;
     }
@@ -126,12 +125,12 @@ class Case {
       (of.is_name() ? open_names_ : open_maxima_).emplace_back(of, fact);
       return;
     }
-    for (const Integers& list : fact)
-      for (const Integer& i : list) add_of(of, i);
+    for (const std::vector<AtMost>& list : fact)
+      for (const AtMost& i : list) add_of(of, i);
   }
 
   /// An inequality about a factor holds for products with it, too.
-  void add_of(Symbol factor, const Integer& i) {
+  void add_of(Symbol factor, const AtMost& i) {
     known_[factor].push_back(i);
     add(i);
     std::vector<Factors> all;
@@ -141,16 +140,18 @@ class Case {
         add_times_rest(i, factors, static_cast<std::size_t>(at - factors.begin()));
   }
 
-  void add_times_rest(const Integer& i, const Factors& factors, std::size_t k) {
+  void add_times_rest(const AtMost& i, const Factors& factors, std::size_t k) {
     Factors rest = factors;
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(k));
-    if (std::ranges::all_of(rest, is_never_negative)) add(i * product_of(rest));
+    if (!std::ranges::all_of(rest, is_never_negative)) return;
+    const Integer others = product_of(rest);
+    add({i.a * others, i.b * others});
   }
 
   const FactsOfName& facts_of_;
   Inequalities rows_;
   std::map<Factors, std::size_t> products_;
-  std::map<Symbol, Integers> known_;
+  std::map<Symbol, std::vector<AtMost>> known_;
   std::deque<std::pair<Symbol, Fact>> open_maxima_, open_names_;
 };
 
@@ -167,12 +168,11 @@ Fact at_most_largest(const Integer& a, const Integers& list) {
     largest.push_back(i);
   }
   Fact fact;
-  for (const Integer& i : largest) fact.push_back({a - i});
+  for (const Integer& i : largest) fact.push_back({{a, i}});
   return fact;
 }
 
 bool certainly_at_most(const Integer& a, const Integer& b, const FactsOfName& facts_of) {
-  // The difference of long expressions is unknown, but each of them is not.
   if ((a - b).at_most(0)) return true;
   if (!a.known_or_symbolic() || !b.known_or_symbolic()) return false;
   Case all(facts_of);

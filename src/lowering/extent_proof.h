@@ -3,8 +3,13 @@
 
 namespace rondel::lowering {
 
-/// Something that is certain about integers: all integers of one of these lists are at most 0.
-using Fact = std::vector<ir::Integers>;
+/// That `a` is at most `b`. The difference of long expressions is unknown, but each of them is not.
+struct AtMost {
+  ir::Integer a, b;
+  bool operator==(const AtMost&) const = default;
+};
+/// Something that is certain about integers: one of these lists holds as a whole.
+using Fact = std::vector<std::vector<AtMost>>;
 /// What is certain about an integer with a name, besides that it is not negative.
 using FactsOfName = std::function<std::vector<Fact>(ir::Symbol)>;
 

@@ -85,16 +85,17 @@ std::vector<Fact> StorageRoom::facts_of(Symbol name) const {
     if (earlier->steps_back > most_steps_back) return {};
     std::vector<Fact> facts = facts_of(earlier->of);
     for (Fact& fact : facts)
-      for (ir::Integers& list : fact)
-        for (Integer& i : list) i = in_earlier_trip(i, earlier->trip);
+      for (std::vector<AtMost>& list : fact)
+        for (AtMost& i : list)
+          i = {in_earlier_trip(i.a, earlier->trip), in_earlier_trip(i.b, earlier->trip)};
     return facts;
   }
-  if (name == trips_with_room()) return {{{1 - Integer(name)}}};
+  if (name == trips_with_room()) return {{{{1, Integer(name)}}}};
   std::vector<Fact> facts;
   const auto at = facts_.find(name);
   if (at != facts_.end()) facts = at->second;
   const auto is = [&](const Integer& i) {
-    return ir::Integers{Integer(name) - i, i - Integer(name)};
+    return std::vector<AtMost>{{Integer(name), i}, {i, Integer(name)}};
   };
   const auto& either = t_.environment().either;
   if (const auto e = either.find(name); e != either.end())
@@ -104,7 +105,7 @@ std::vector<Fact> StorageRoom::facts_of(Symbol name) const {
     const ir::Measure& how = m->second;
     if (!how.broadcast.empty())
       facts.push_back(at_most_largest(Integer(name), {how.broadcast.begin(), how.broadcast.end()}));
-    else if (how.list != ValueId::none) facts.push_back({{Integer(name) - how.axis}});
+    else if (how.list != ValueId::none) facts.push_back({{{Integer(name), how.axis}}});
     else facts.push_back(Fact{is(how.expression)});
   }
   return facts;
@@ -181,7 +182,7 @@ bool StorageRoom::keeps_room(const StateExtent& state, const Trips& trips) {
     };
     std::vector<Fact>& facts = facts_[state.now.symbol];
     const std::vector<Fact> before = facts;
-    facts.push_back({{state.now - room_after(trips.before)}});
+    facts.push_back({{{state.now, room_after(trips.before)}}});
     const bool shown = covers(room_after(0), state.first) &&
                        covers(room_after(trips.before + 1), state.next);
     if (!shown) {
@@ -190,7 +191,7 @@ bool StorageRoom::keeps_room(const StateExtent& state, const Trips& trips) {
     }
     const bool stays = covers(state.room, room_after(0)) &&
                        covers(state.room, room_after(trips.before + 1));
-    if (state.last && stays) add_fact(state.last, {{Integer(state.last) - state.room}});
+    if (state.last && stays) add_fact(state.last, {{{Integer(state.last), state.room}}});
     return true;
   }
   return false;
@@ -211,7 +212,7 @@ void StorageRoom::visit(ir::NodeId n) {
   const Trips trips = trips_of(n, parts);
   if (trips.before.symbolic())
     for (const Integer& most : trips.most)
-      add_fact(trips.before.symbol, {{trips.before - (most - 1)}});
+      add_fact(trips.before.symbol, {{{trips.before, most - 1}}});
   // What a state becomes may be what an inner loop makes of it.
   visit_loops_in(parts.body);
   visit_states(n, parts, trips);
@@ -229,7 +230,7 @@ void StorageRoom::visit_stacks(ir::NodeId n, const LoopParts& parts, const Trips
     const ir::Integers most = parts.has_extent(k) ? ir::Integers{t_.environment().integer(
                                                         node.inputs[parts.extent_at(k)])}
                                                   : trips.most;
-    for (const Integer& i : most) add_fact(rows.symbol, {{Integer(rows) - i}});
+    for (const Integer& i : most) add_fact(rows.symbol, {{{rows, i}}});
   }
 }
 

@@ -223,7 +223,8 @@ class Block:
             own["unranked"] |= len(ranks) > 1
             value = Value(name, samples=samples, level=self.level, **own)
             if like is not None:
-                value.shape_id, value.grows_on = like.shape_id, like.grows_on
+                value.shape_id = like.shape_id
+                value.grows_like(like)
             self._define(value)
             made.append(value)
         return made[0] if outputs == 1 else made

@@ -197,7 +197,8 @@ def _results(g, op, inputs, attributes, facts, likes):
     made = made if isinstance(made, list) else [made]
     for value, like in zip(made, likes, strict=True):
         if like is not None:
-            value.shape_id, value.grows_on = like.shape_id, like.grows_on
+            value.shape_id = like.shape_id
+            value.grows_like(like)
     if len(made) > 1 and g.writer.chance(0.05):
         left_out = g.writer.random.choice(made)
         g.values.remove(left_out)

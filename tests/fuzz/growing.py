@@ -23,8 +23,9 @@ class Growth:
         self.form = w.random.choice(FORMS)
         alike = lambda v: v.dtype == first.dtype and (v.shape_id == first.shape_id or v.shapes == first.shapes and v.wobble == 0 == first.wobble)  # noqa: E731
         self.initials = [first, g.pick(alike)] if w.chance(0.5) else [first]
-        inside = next(_shape_ids)
-        facts = {"varies": body.depth, "wobble": body.depth, "shape_id": inside, "grows_on": self.grows_on}
+        self.others_wobble = max(v.wobble for v in self.initials)
+        self.facts = {"grows_on": self.grows_on, "others_wobble": self.others_wobble}
+        facts = {"varies": body.depth, "wobble": body.depth, "shape_id": next(_shape_ids), **self.facts}
         self.states = [body.add_input("tensor", v.dtype, v.samples, **facts) for v in self.initials]
         self.made = None
 
@@ -78,7 +79,7 @@ class Growth:
                 made = cut(concat(state, row), -3)
             case "less":
                 made = cut(state, 1)
-        made.grows_on = axis
+        made.grows_like(self)
         return made
 
     def _in_a_branch(self, g, rows):
@@ -89,7 +90,7 @@ class Growth:
         kept = [blocks[1].emit("Identity", [s]) for s in self.states]
         branches = {"then_branch": blocks[0].finish("branch", joined), "else_branch": blocks[1].finish("branch", kept)}
         shape_id = next(_shape_ids)
-        facts = [{"dtype": s.dtype, "varies": g.depth, "wobble": g.depth, "shape_id": shape_id, "grows_on": self.grows_on} for s in self.states]
+        facts = [{"dtype": s.dtype, "varies": g.depth, "wobble": g.depth, "shape_id": shape_id, **self.facts} for s in self.states]
         made = g.emit("If", [chosen], branches, outputs=len(facts), facts=facts)
         return made if len(facts) > 1 else [made]
 
@@ -113,7 +114,7 @@ class Growth:
         longer = [inner.emit("Concat", [v, r] if rng.random() < 0.8 else [r, v], {"axis": axis}) for v, r in zip(grown, rows)]
         graph = inner.finish("loop", [inner.emit("Identity", [going]), *longer])
         shape_id = next(_shape_ids)
-        facts = [{"dtype": s.dtype, "varies": g.depth, "wobble": g.depth, "shape_id": shape_id, "grows_on": axis} for s in self.states]
+        facts = [{"dtype": s.dtype, "varies": g.depth, "wobble": g.depth, "shape_id": shape_id, **self.facts} for s in self.states]
         made = g.emit("Loop", [count, None, *begin], {"body": graph}, outputs=len(facts), facts=facts)
         return made if len(facts) > 1 else [made]
 
@@ -151,7 +152,7 @@ def _alike(g, row):
 def _reduced(g, op, a, axis, keep):
     axes_are_inputs = g.writer.mood.opset >= (13 if op == "ReduceSum" else 18)
     inputs, attributes = ([a, g.list(axis)], {}) if axes_are_inputs else ([a], {"axes": [axis]})
-    return g.emit(op, inputs, {**attributes, "keepdims": keep}, steady=True)
+    return g.emit(op, inputs, {**attributes, "keepdims": keep}, steady=True, facts=[{"wobble": a.others_wobble}])
 
 
 # ---- readers ------------------------------------------------------------------------------------------------
@@ -176,7 +177,7 @@ def _attend(g, a, axis):
     if is_float(a) and not w.mood.exact:
         scores = g.emit("Softmax", [scores], {"axis": -1}, like=scores)
     values = g.pick(lambda v: v.dtype == a.dtype and v.shape_id == a.shape_id)
-    g.bounded(g.emit("MatMul", [scores, values], facts=[{"wobble": 0}]))
+    g.bounded(g.emit("MatMul", [scores, values], facts=[{"wobble": a.others_wobble}]))
 
 
 def _project(g, a, axis):
@@ -184,7 +185,7 @@ def _project(g, a, axis):
     if a.rank < 2 or axis == a.rank - 1:
         raise Unfit("the inner extent changes")
     weights = g.constant(g.writer.array(a.dtype, [a.shape[-1], g.writer.random.choice([1, 3, 17])]))
-    g.bounded(g.emit("MatMul", [a, weights], facts=[{"grows_on": axis}]))
+    g.bounded(g.emit("MatMul", [a, weights], facts=[{"grows_on": axis, "others_wobble": a.others_wobble}]))
 
 
 def _total(g, a, axis):
@@ -197,7 +198,7 @@ def _total(g, a, axis):
 def _recent(g, a, axis):
     """The last rows, or all but some."""
     start = g.writer.random.choice([-1, -2, -4, 1, 2])
-    g.emit("Slice", [a, g.list(start), g.list(2**31), g.list(axis)], facts=[{"grows_on": axis}])
+    g.emit("Slice", [a, g.list(start), g.list(2**31), g.list(axis)], facts=[{"grows_on": axis, "others_wobble": a.others_wobble}])
 
 
 def _length(g, a, axis):

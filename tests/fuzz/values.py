@@ -58,8 +58,8 @@ class Value:
     level: of the graph it belongs to. varies, wobble: the innermost loop whose trips change its elements, its shape (0: none).
     shape_id: values with the same number have the same shape in every trip. unranked: the rank may change, too. read: some node reads it.
     work: nodes that it depends on, those of bodies included, on the way that has most of them.
-    grows_on: the only axis whose extent may change, if that is known of a value that wobbles. items: of a list, the extents of its tensors,
-    None where they differ; None if that is not known.
+    grows_on: the axis whose extent changes, if that is known of a value that wobbles; others_wobble: the innermost loop whose trips change
+    other extents. items: of a list, the extents of its tensors, None where they differ; None if that is not known.
     """
 
     name: str
@@ -74,6 +74,7 @@ class Value:
     read: bool = False
     work: int = 0
     grows_on: int | None = None
+    others_wobble: int = 0
     items: list | None = None
 
     @property
@@ -83,6 +84,9 @@ class Value:
     @property
     def shape(self):
         return self.samples[0].shape
+
+    def grows_like(self, other):
+        self.grows_on, self.others_wobble = other.grows_on, other.others_wobble
 
     @property
     def shapes(self):

@@ -49,6 +49,19 @@ TEST(ExtentProof, EachMaximumIsOneOfTwo) {
   EXPECT_FALSE(proves("a + 1", "max(a, b)"));
 }
 
+TEST(ExtentProof, AMaximumMayBeTooFarFromWhatItIsTheMaximumOf) {
+  // All rows of a first list but one, and those of a second; of these, the last one.
+  const std::string first = "$rows_of_the_first_list", rows = "$rows_of_the_second_list + max(" +
+                                                              first + " - max(" + first +
+                                                              " - 2147483648, 0) - 1, 0)";
+  const Integer all = parsed(rows), before = parsed("max(" + rows + " - 1, 0)"),
+                beyond = parsed("max(" + rows + " - 2147483648, 0)"), last = all - before - beyond;
+  ASSERT_TRUE(ir::max(last, 0).symbolic());
+  ASSERT_FALSE((ir::max(last, 0) - last).known_or_symbolic());
+  EXPECT_TRUE(proves(ir::max(last, 0), all, {}));
+  EXPECT_FALSE(proves(ir::max(last, 0), all - 1, {}));
+}
+
 TEST(ExtentProof, ConstantsNearTheEndOf64BitsAddUp) {
   // The rows from m0 to m1 of a stack of at most min(s0, 2^63 - 2) + 1 rows.
   const std::string rows = "$s0 - max($s0 - 9223372036854775806, 0) + 1";
@@ -145,14 +158,14 @@ class Claims {
   std::mt19937 random_;
 };
 
-/// Whether the integer certainly is at most 0 for these numbers; also if it is unknown.
-bool holds(const Integer& i, const ir::ValueOfName& numbers) {
-  const auto value = ir::evaluate(i, numbers);
-  return !value || *value <= 0;
+/// Whether it is so for these numbers; also if an integer is unknown.
+bool holds(const AtMost& claim, const ir::ValueOfName& numbers) {
+  const auto a = ir::evaluate(claim.a, numbers), b = ir::evaluate(claim.b, numbers);
+  return !a || !b || *a <= *b;
 }
 bool holds(const Facts& facts, const ir::ValueOfName& numbers) {
-  const auto list_holds = [&](const ir::Integers& list) {
-    return std::ranges::all_of(list, [&](const Integer& i) { return holds(i, numbers); });
+  const auto list_holds = [&](const std::vector<AtMost>& list) {
+    return std::ranges::all_of(list, [&](const AtMost& claim) { return holds(claim, numbers); });
   };
   for (const auto& [n, of_name] : facts)
     for (const Fact& fact : of_name)
@@ -171,7 +184,7 @@ TEST(ExtentProof, WhatIsProvedHolds) {
       const auto numbers = [&](Symbol n) {
         return std::optional(n == name("a") ? k % 6 : n == name("b") ? k / 6 % 6 : k / 36);
       };
-      always = always && (!holds(facts, numbers) || holds(a - b, numbers));
+      always = always && (!holds(facts, numbers) || holds(AtMost{a, b}, numbers));
     }
     const bool is_proved = proves(a, b, facts);
     EXPECT_TRUE(always || !is_proved) << seed << ": " << to_text(a) << " <= " << to_text(b);

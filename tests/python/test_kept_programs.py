@@ -123,6 +123,21 @@ PROGRAMS = {
             ({"x": np.ones((1, 3), np.float32), "trips": np.int64(2)}, [np.ones((2, 3))]),
         ],
     ),
+    "the last row of a state of which an older row is cut off": (
+        """main (float[a] rows, float[b] first) => (float[c] last) <bool yes = {1}, int64[1] end = {2147483648}, int64[1] one = {1}, int64[1] back = {-1}, int64[1] zero = {0}, float limit = {1}> {
+  last = Loop (, yes, first) <body = b (int64 i, bool go, float[...] s) => (bool on, float[...] t) {
+    rest = Slice (s, one, end, zero)
+    t = Concat <axis = 0> (rest, rows)
+    newest = Slice (t, back, end, zero)
+    on = Greater (newest, limit)
+  }>
+}""",
+        [
+            ({"rows": np.zeros(0, np.float32), "first": np.array([-1, -2], np.float32)}, [[-2]]),
+            ({"rows": np.zeros(0, np.float32), "first": np.array([7, 2, 1], np.float32)}, [[2, 1]]),
+            ({"rows": np.zeros(1, np.float32), "first": np.array([5, 3], np.float32)}, [[3, 0]]),
+        ],
+    ),
     "the last element of a window": (
         """main (float[n] x, int64 trips) => (float[m] y) <int64[1] last = {-1}, int64[1] back = {-3}, int64[1] end = {2147483648}, int64[1] zero = {0}, float two = {2}> {
   yes = Constant <value = bool {1}> ()

@@ -17,7 +17,7 @@ from .ops import OPS
 SHAPED_BY = {
     "Reshape": [1], "Expand": [1], "Tile": [1], "ConstantOfShape": [0], "Range": [0, 1, 2], "OneHot": [1], "Pad": [1, 3], "Slice": [1, 2, 3, 4],
     "TopK": [1], "NonZero": [0], "Compress": [1], "Unique": [0], "Squeeze": [1], "Unsqueeze": [1], "Split": [1],
-    "ReduceSum": [1], "ReduceMax": [1], "ReduceMin": [1], "ReduceMean": [1], "ReduceProd": [1], "ReduceL1": [1], "ReduceSumSquare": [1],
+    "ReduceSum": [1], "ReduceMax": [1], "ReduceMin": [1], "ReduceMean": [1], "ReduceProd": [1], "ReduceL1": [1], "ReduceSumSquare": [1], "Resize": [1, 2, 3],
 }  # fmt: skip
 
 

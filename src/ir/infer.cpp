@@ -789,6 +789,18 @@ void infer_types(Graph& g, const Evaluator& evaluate) {
     g.value(static_cast<ValueId>(v)).type = k.types[v];
 }
 
+bool rule_holds(const Graph& g, NodeId n) {
+  if (!g.may_hold_broken_nodes || g.node(n).region == RegionId::root) return true;
+  TypeEnvironment k = environment_around(g, n);
+  try {
+    infer_node(g, n, k);
+  } catch (const Error& e) {
+    if (e.blame() == Blame::internal || ends_run(e)) throw;
+    return false;
+  }
+  return true;
+}
+
 bool can_fail(const Graph& g, NodeId n) {
   const Node& node = g.node(n);
   std::vector<const Type*> types;

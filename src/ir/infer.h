@@ -131,6 +131,10 @@ bool infer_from_regions(const Graph&, NodeId, TypeEnvironment& k);
 /// `infer_region` for the whole graph; writes the types into the graph's values.
 void infer_types(Graph&, const Evaluator& = nullptr);
 
+/// Whether a node's rule holds for the graph's types. A node of a loop or branch may stay although
+/// its rule does not (`Graph::may_hold_broken_nodes`); what would replace such a node leaves it.
+bool rule_holds(const Graph&, NodeId);
+
 /// Whether a node can fail at run time, as far as the graph's types and constants tell. A node with
 /// regions always can.
 bool can_fail(const Graph&, NodeId);

@@ -75,7 +75,8 @@ bool expand_composites(ir::Graph& g) {
       pending.pop_back();
       const ir::Node& node = g.node(n);
       const auto* composite = ops::meaning_as<ops::Composite>(*node.op);
-      if (composite == nullptr || !ranks_known(g, node, *composite)) continue;
+      if (composite == nullptr || !ranks_known(g, node, *composite) || !ir::rule_holds(g, n))
+        continue;
       const std::size_t before = g.node_count();
       ir::Builder builder(g, region);
       builder.source(node.source);

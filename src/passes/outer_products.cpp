@@ -2,6 +2,7 @@
 
 #include "base/cancellation.h"
 #include "ir/builder.h"
+#include "ir/infer.h"
 #include "ir/permutation.h"
 
 namespace rondel::passes {
@@ -55,7 +56,7 @@ bool outer_products(Graph& g) {
   for (const ir::RegionId r : g.regions_below(ir::RegionId::root))
     for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) {
       check_cancellation();
-      if (!is_outer(g, g.node(n))) continue;
+      if (!is_outer(g, g.node(n)) || !ir::rule_holds(g, n)) continue;
       replace(g, n);
       changed = true;
     }

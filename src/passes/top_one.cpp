@@ -2,6 +2,7 @@
 
 #include "base/cancellation.h"
 #include "ir/builder.h"
+#include "ir/infer.h"
 #include "passes/lists.h"
 #include "passes/replace_value.h"
 
@@ -42,7 +43,7 @@ bool top_one(Graph& g) {
   for (const ir::RegionId r : g.regions_below(ir::RegionId::root))
     for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) {
       check_cancellation();
-      if (!finds_the_greatest(g, n)) continue;
+      if (!finds_the_greatest(g, n) || !ir::rule_holds(g, n)) continue;
       find_the_greatest(g, n);
       changed = true;
     }

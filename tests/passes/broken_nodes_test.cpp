@@ -1,0 +1,114 @@
+// Nodes whose rules do not hold, in branches and loops that a run may not reach.
+#include "base/error.h"
+#include "ir/cursor.h"
+#include "ir/text.h"
+#include "passes/pipeline.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace rondel::passes {
+namespace {
+
+/// A graph whose inputs %x, %y and %z of such types only a branch reads.
+ir::Graph graph_with(const std::string& branch, const std::vector<std::string>& types) {
+  return ir::parse(fmt::format(R"g(graph "g" (%c: bool[], %x: {}, %y: {}, %z: {}) {{
+    %r = if(%c) {{
+      then {{ {} yield %t }}
+      else {{ %e = neg(%x) yield %e }} }}
+    yield %r
+  }})g",
+                               types[0], types[1], types[2], branch));
+}
+
+struct Broken {
+  const char *name, *branch;
+  std::vector<std::string> general;   ///< types for which the nodes' rules hold, as far as is known
+  std::vector<std::string> breaking;  ///< types for which one does not
+};
+
+class BrokenNodes : public testing::TestWithParam<Broken> {};
+
+TEST_P(BrokenNodes, StayThroughAllPasses) {
+  const Broken& p = GetParam();
+  ir::Graph g = graph_with(p.branch, p.general);
+  for (std::size_t k = 0; k < 3; ++k) {
+    const ir::ValueId v = g.root().params[1 + k];
+    g.value(v).type = ir::Cursor(p.breaking[k]).type();
+  }
+  g.may_hold_broken_nodes = true;
+  ir::TypeEnvironment strict = ir::strict_type_environment(g);
+  ASSERT_THROW(ir::infer_region(g, ir::RegionId::root, strict), Error);
+  run_pipelines(g, {}, {.verify = true});
+  run(specialize(), g, {}, {.verify = true});
+  EXPECT_EQ(g.node(g.value(g.root().results[0]).producer).op->name, "if") << to_text(g);
+}
+
+const Broken all[] = {
+    {"AProductAndASum",
+     "%p = mul(%x, %y) %t = add(%p, %z)",
+     {"f32[A, B]", "f32[A, B]", "f32[C]"},
+     {"f32[2, 3]", "f32[2, 3]", "f32[2]"}},
+    {"AProductThatIsAdded",
+     "%p = mul(%x, %y) %t = sub(%z, %p)",
+     {"f32[A]", "f32[B]", "f32[C]"},
+     {"f32[2]", "f32[3]", "f32[2]"}},
+    {"AProductOfAColumnAndARow",
+     "%t = mat_mul(%x, %y)",
+     {"f32[A, B, 1]", "f32[C, 1, D]", "f32[]"},
+     {"f32[2, 5, 1]", "f32[3, 1, 4]", "f32[]"}},
+    {"TheGreatestOfNoElements",
+     "%k = constant value=i64[1] {1} %t, %at = top_k(%x, %k)",
+     {"f32[A]", "f32[]", "f32[]"},
+     {"f32[0]", "f32[]", "f32[]"}},
+    {"AComposite",
+     "%t = gemm(%x, %y, %z)",
+     {"f32[A, B]", "f32[C, D]", "f32[D]"},
+     {"f32[2, 3]", "f32[4, 5]", "f32[5]"}},
+    {"AScan",
+     R"(%t, %n = loop scans=(%x, %y) { body(%i, %go, %a, %b) { %s = add(%a, %b) yield go=%go items=(%s) } })",
+     {"f32[A, B]", "f32[C, D]", "f32[]"},
+     {"f32[2, 3]", "f32[4, 5]", "f32[]"}},
+    {"AProductOfAllThatIsScanned",
+     R"(%t, %n = loop scans=(%x) { body(%i, %go, %a) { %p = mat_mul(%a, %y) yield go=%go items=(%p) } })",
+     {"f32[A, B]", "f32[C, D]", "f32[]"},
+     {"f32[2, 3]", "f32[4, 5]", "f32[]"}},
+    {"AStateThatIsTransposed",
+     R"(%k = constant value=i64[] {3} %t, %n = loop trips=%k states=(%x) { body(%i, %go, %s) {
+          %a = transpose(%s) perm=[1, 0] %p = mat_mul(%a, %y) %u = transpose(%p) perm=[1, 0] yield go=%go states=(%u) } })",
+     {"f32[A, B]", "f32[C, D]", "f32[]"},
+     {"f32[2, 3]", "f32[4, 5]", "f32[]"}},
+    {"AnInvariantSum",
+     R"(%k = constant value=i64[] {3} %t, %n = loop trips=%k states=(%z) { body(%i, %go, %s) {
+          %a = add(%x, %y) %u = add(%a, %s) yield go=%go states=(%u) } })",
+     {"f32[A, B]", "f32[C, B]", "f32[]"},
+     {"f32[2, 3]", "f32[4, 3]", "f32[]"}},
+    {"AListThatALoopMakes",
+     R"(%k = constant value=i64[] {3} %e = sequence_empty() %l, %n = loop trips=%k states=(%e) { body(%i, %go, %s) {
+          %a = mul(%x, %y) %u = sequence_insert(%s, %a) yield go=%go states=(%u) } } %t = concat_from_sequence(%l) axis=0)",
+     {"f32[A, B]", "f32[C, B]", "f32[]"},
+     {"f32[2, 3]", "f32[4, 3]", "f32[]"}},
+    {"AnIfOfUnlikeRanks",
+     R"(%k = constant value=i64[] {3} %t, %n = loop trips=%k states=(%z) { body(%i, %go, %s) {
+          %h = less(%i, %k) %a = if(%h) { then { %f = add(%x, %y) yield %f } else { yield %z } }
+          %u = reduce_sum(%a) keepdims=0 yield go=%go states=(%u) } })",
+     {"f32[A, B]", "f32[C, B]", "f32[]"},
+     {"f32[2, 3]", "f32[4, 3]", "f32[]"}},
+    {"TheItemsOfASplit",
+     R"(%p = split_to_sequence(%x, %z) axis=0 %j = constant value=i64[] {5} %a = sequence_at(%p, %j) %t = add(%a, %y))",
+     {"f32[A, B]", "f32[C, D]", "i64[]"},
+     {"f32[2, 3]", "f32[4, 5]", "i64[]"}},
+    {"WhatMustBeOneElement",
+     R"(%a = add(%x, %y) %b = less(%a, %x) %d = one_element(%b) %t = if(%d) { then { yield %x } else { yield %y } })",
+     {"f32[A]", "f32[B]", "f32[]"},
+     {"f32[3]", "f32[2]", "f32[]"}},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, BrokenNodes, testing::ValuesIn(all),
+                         [](const auto& p) { return p.param.name; });
+
+}  // namespace
+}  // namespace rondel::passes

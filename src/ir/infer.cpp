@@ -295,11 +295,13 @@ class Inference {
     return Type::tensor(t.dtype(), std::move(extents));
   }
 
-  /// Constant folding: evaluates a small node whose inputs are known.
+  /// Constant folding: evaluates a small node whose inputs are known. Extents that are found in
+  /// the inputs' elements, such as how many are not zero, are known then, too.
   void fold(NodeId n, std::span<const Tensor* const> values) {
     const Node& node = g_.node(n);
     if (node.op->random || !node.regions.empty() || node.outputs.empty()) return;
     std::int64_t read = 0, made = 0;
+    bool all_are_static = true;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] == ValueId::none) continue;
       if (values[i] == nullptr) return;
@@ -309,14 +311,18 @@ class Inference {
     for (const ValueId v : node.outputs) {
       if (v == ValueId::none) continue;
       const Type& t = type(v);
-      if (!t.is_static()) return;
-      made += element_count(t.static_shape());
+      if (!t.is_tensor()) return;
+      if (t.is_static()) made += element_count(t.static_shape());
+      else all_are_static = false;
     }
+    if (!all_are_static && read > most_folded_elements) return;
     if (made > std::max(read, most_folded_elements)) return;
     const std::vector<Value> results = evaluate_(g_, n, values);
     for (std::size_t j = 0; j < results.size() && j < node.outputs.size(); ++j)
-      if (node.outputs[j] != ValueId::none && results[j].is_tensor())
+      if (node.outputs[j] != ValueId::none && results[j].is_tensor()) {
+        if (!all_are_static) type(node.outputs[j]) = Type::of(results[j]);
         k_.values[static_cast<std::int32_t>(node.outputs[j])] = results[j].tensor().packed();
+      }
   }
 
   /// Checks that `v` can be one element of `dtype`, of any rank.

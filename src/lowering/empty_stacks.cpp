@@ -4,6 +4,9 @@
 #include "base/error.h"
 #include "lowering/lower.h"
 
+#include <algorithm>
+#include <set>
+
 namespace rondel::lowering {
 namespace {
 
@@ -12,6 +15,7 @@ ir::TypeEnvironment environment_without_trips(const ir::Graph& g, ir::NodeId n,
                                               const ir::TypeEnvironment& known) {
   ir::TypeEnvironment k = ir::environment_around(g, n);
   k.without_trips = true;
+  k.name_unknowns = true;  // so that what follows from one unknown extent twice is known
   for (const ir::ValueId v : outer_values(g, n)) k.types[ir::index(v)] = known.types[ir::index(v)];
   const ir::LoopParts parts(g.node(n));
   if (!parts.has_trips) return k;
@@ -24,12 +28,38 @@ ir::TypeEnvironment environment_without_trips(const ir::Graph& g, ir::NodeId n,
   return k;
 }
 
+/// The names in what is known of the loop's outer values.
+std::set<ir::Symbol> names_in(const ir::TypeEnvironment& k, std::span<const ir::ValueId> outer) {
+  std::set<ir::Symbol> names;
+  const auto note = [&](const ir::Integer& i) {
+    if (i.symbolic()) names.insert(i.symbol.names().begin(), i.symbol.names().end());
+  };
+  for (const ir::ValueId v : outer) {
+    const ir::Type& t = k.types[ir::index(v)];
+    if (t.is_tensor() && t.has_rank()) std::ranges::for_each(t.extents(), note);
+  }
+  for (const auto& [v, list] : k.elements) std::ranges::for_each(list, note);
+  return names;
+}
+
+/// The type with no other names than these.
+ir::Type with_names(const ir::Type& t, const std::set<ir::Symbol>& names) {
+  if (!t.is_tensor() || !t.has_rank()) return t;
+  ir::Extents extents = t.extents();
+  for (ir::Extent& e : extents)
+    if (e.symbolic() &&
+        !std::ranges::all_of(e.symbol.names(), [&](ir::Symbol n) { return names.contains(n); }))
+      e = {};
+  return ir::Type::tensor(t.dtype(), std::move(extents));
+}
+
 }  // namespace
 
 std::vector<ir::Type> items_without_trips(const ir::Graph& g, ir::NodeId n,
                                           const ir::TypeEnvironment& known,
                                           const ir::Evaluator& evaluate) {
   ir::TypeEnvironment k = environment_without_trips(g, n, known);
+  const std::set<ir::Symbol> names = names_in(k, outer_values(g, n));
   bool inferred = true;
   try {
     ir::infer_node(g, n, k, evaluate);
@@ -41,7 +71,7 @@ std::vector<ir::Type> items_without_trips(const ir::Graph& g, ir::NodeId n,
   std::vector<ir::Type> items;
   for (std::size_t s = 0; s < parts.stacks; ++s) {
     const ir::ValueId item = g.region(parts.body).results[1 + parts.states + s];
-    items.push_back(inferred ? k.types[ir::index(item)] : g.value(item).type);
+    items.push_back(with_names(inferred ? k.types[ir::index(item)] : g.value(item).type, names));
   }
   return items;
 }

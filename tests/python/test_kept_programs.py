@@ -138,6 +138,28 @@ PROGRAMS = {
             ({"rows": np.zeros(1, np.float32), "first": np.array([5, 3], np.float32)}, [[3, 0]]),
         ],
     ),
+    "the different elements of a constant that no trip stacks": (
+        """main (int64 n) => (int64[a, b] y) <int64[3] some = {4, -3, -2}, bool yes = {1}> {
+  s = Loop (n, yes) <body = b (int64 i, bool go) => (bool on, int64[...] item) <int64 one = {5}> {
+    item = Unique (one)
+    on = Identity (go)
+  }>
+  y = Mul (s, some)
+}""",
+        [({"n": np.int64(0)}, [np.zeros((0, 3))]), ({"n": np.int64(2)}, [[[20, -15, -10]] * 2])],
+    ),
+    "the first element of a list that is longer in each trip, of which there is none": (
+        """main (bool[n] first, bool go) => (int64[2] shape) <int64[1] zero = {0}, int64[1] one = {1}, int64 two = {2}> {
+  , s = Loop (, go, first) <body = b (int64 i, bool g, bool[...] list) => (bool on, bool[...] longer, bool[...] item) {
+    more = Constant <value = bool[1] {1}> ()
+    longer = Concat <axis = 0> (list, more)
+    item = Slice (longer, zero, one, zero)
+    on = Less (i, two)
+  }>
+  shape = Shape (s)
+}""",
+        [({"first": np.zeros(n, bool), "go": np.bool_(go)}, [[3 if go else 0, 1]]) for n in (0, 2) for go in (False, True)],
+    ),
     "the last element of a window": (
         """main (float[n] x, int64 trips) => (float[m] y) <int64[1] last = {-1}, int64[1] back = {-3}, int64[1] end = {2147483648}, int64[1] zero = {0}, float two = {2}> {
   yes = Constant <value = bool {1}> ()

@@ -6,12 +6,19 @@
 
 #include <algorithm>
 #include <complex>
-#include <optional>
 #include <span>
 #include <string>
 
 namespace rondel::ops {
 namespace {
+
+void non_zero_rule(ir::TypeContext& c) {
+  require_tensor(c, 0);
+  const ir::Type& x = c.input(0);
+  c.holds_while();
+  if (!x.has_rank()) return c.output(0, ir::Type::ranked(DType::i64, 2));
+  c.output(0, ir::Type::tensor(DType::i64, ir::Extents{x.rank(), ir::Extent()}));
+}
 
 /// Calls f with a predicate that tells whether element i is zero. Most float formats have two
 /// zeros, which differ in the sign bit; the fnuz formats have one zero, and f8e8m0 has no zero.
@@ -46,29 +53,6 @@ template <class F> void with_zero_test(const Tensor& t, F f) {
     case 4: return elements(std::uint32_t());
     default: return elements(std::uint64_t());
   }
-}
-
-/// Of a small constant, the rule knows the number of elements that are not zero.
-constexpr std::int64_t most_counted = 1024;
-
-std::optional<std::int64_t> known_count(const ir::TypeContext& c) {
-  if (c.value(0) == nullptr || c.value(0)->size() > most_counted) return std::nullopt;
-  const Tensor x = c.value(0)->packed();
-  std::int64_t n = 0;
-  with_zero_test(x, [&](const auto& is_zero) {
-    for (std::int64_t i = 0; i < x.size(); ++i) n += is_zero(i) ? 0 : 1;
-  });
-  return n;
-}
-
-void non_zero_rule(ir::TypeContext& c) {
-  require_tensor(c, 0);
-  const ir::Type& x = c.input(0);
-  c.holds_while();
-  if (!x.has_rank()) return c.output(0, ir::Type::ranked(DType::i64, 2));
-  const auto n = known_count(c);
-  c.output(0,
-           ir::Type::tensor(DType::i64, ir::Extents{x.rank(), n ? ir::Extent(*n) : ir::Extent()}));
 }
 
 /// The index after `index`, in row-major order.

@@ -65,31 +65,46 @@ void Inequalities::add(Inequality row) {
 /// solutions appear.
 bool Inequalities::have_solution() const {
   Inequalities left = *this;
-  while (!left.impossible_ && !left.rows_.empty()) {
-    struct Signs {
-      std::size_t positive = 0, negative = 0;
-      std::size_t pairs() const { return positive * negative; }
-    };
-    std::map<std::size_t, Signs> signs;
-    for (const auto& [terms, constant] : left.rows_)
-      for (const auto& [unknown, coefficient] : terms)
-        ++(coefficient > 0 ? signs[unknown].positive : signs[unknown].negative);
-    const auto& [unknown, count] = *std::ranges::min_element(
-        signs, {}, [](const auto& s) { return s.second.pairs(); });
-    if (left.rows_.size() + count.pairs() > most_rows) return true;
-    std::vector<Inequality> positive, negative;
-    Inequalities next;
-    for (const auto& [terms, constant] : left.rows_) {
-      const auto at = terms.find(unknown);
-      if (at == terms.end()) next.rows_.emplace(terms, constant);
-      else (at->second > 0 ? positive : negative).push_back({terms, constant});
-    }
-    for (const Inequality& p : positive)
-      for (const Inequality& n : negative)
-        if (auto sum = without(unknown, p, n)) next.add(std::move(*sum));
-    left = std::move(next);
-  }
+  while (!left.impossible_ && !left.rows_.empty())
+    if (!left.eliminate_one()) return true;
   return !left.impossible_;
+}
+
+/// Fourier-Motzkin elimination, of the unknown that leaves the fewest inequalities, if possible one
+/// for which nothing is lost. False if there would be too many.
+bool Inequalities::eliminate_one() {
+  struct Signs {
+    std::size_t positive = 0, negative = 0;
+    std::int64_t largest = 0, least = 0;
+    std::size_t pairs() const { return positive * negative; }
+    /// Between bounds of which all on one side have the coefficient 1 there are integers.
+    bool lossless() const { return largest <= 1 || least >= -1; }
+  };
+  std::map<std::size_t, Signs> signs;
+  for (const auto& [terms, constant] : rows_)
+    for (const auto& [unknown, coefficient] : terms) {
+      Signs& s = signs[unknown];
+      ++(coefficient > 0 ? s.positive : s.negative);
+      s.largest = std::max(s.largest, coefficient);
+      s.least = std::min(s.least, coefficient);
+    }
+  const auto fits = [&](const Signs& s) { return rows_.size() + s.pairs() <= most_rows; };
+  const auto& [unknown, count] = *std::ranges::min_element(signs, {}, [&](const auto& s) {
+    return std::pair(!s.second.lossless() || !fits(s.second), s.second.pairs());
+  });
+  if (!fits(count)) return false;
+  std::vector<Inequality> positive, negative;
+  Inequalities next;
+  for (const auto& [terms, constant] : rows_) {
+    const auto at = terms.find(unknown);
+    if (at == terms.end()) next.rows_.emplace(terms, constant);
+    else (at->second > 0 ? positive : negative).push_back({terms, constant});
+  }
+  for (const Inequality& p : positive)
+    for (const Inequality& n : negative)
+      if (auto sum = without(unknown, p, n)) next.add(std::move(*sum));
+  *this = std::move(next);
+  return true;
 }
 
 }  // namespace rondel::lowering

@@ -23,6 +23,8 @@ class Inequalities {
   bool have_solution() const;
 
  private:
+  bool eliminate_one();
+
   /// By terms, the largest constant: the strictest inequality.
   std::map<std::map<std::size_t, std::int64_t>, WideInteger> rows_;
   bool impossible_ = false;

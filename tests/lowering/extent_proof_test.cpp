@@ -97,6 +97,14 @@ TEST(ExtentProof, QuotientsAreRoundedDown) {
   EXPECT_TRUE(proves("a / (b + 1)", "a"));
 }
 
+TEST(ExtentProof, MultiplesAreRoundedDownAlike) {
+  const Facts facts{{"i", {at_most("i", {"n - 1"})}}};
+  EXPECT_TRUE(proves("7 * (i / 7)", "7 * (n / 7)", facts));
+  // x[i % 7 : i] of a list of length t.
+  EXPECT_TRUE(proves("max(min(t, i) - i + 7 * (i / 7), 0)", "7 * (n / 7)", facts));
+  EXPECT_FALSE(proves("max(min(t, i) - i + 7 * (i / 7) + 1, 0)", "7 * (n / 7)", facts));
+}
+
 TEST(ExtentProof, ThePartOfAStateFromItsEndHasRoom) {
   const Facts facts{{"part", {at_most("part", {"max(min(trip, now) - max(now - 2, 0), 0)"})}},
                     {"trip", {at_most("trip", {"trips - 1"})}},

@@ -2,6 +2,7 @@
 
 #include "base/axis.h"
 #include "ir/name_of.h"
+#include "passes/declared_items.h"
 #include "passes/list_webs.h"
 #include "passes/lists.h"
 #include "passes/slices_reader.h"
@@ -173,8 +174,11 @@ bool pack_lists(Graph& g, Remarks* to) {
           if (v != ValueId::none) complete_inferred(v);
         });
   }
+  if (webs.empty()) return false;
+  const DeclaredItems items(g);
   Packing(g, names, webs).run();
-  return !webs.empty();
+  items.declare_forgotten(g);
+  return true;
 }
 
 }  // namespace rondel::passes

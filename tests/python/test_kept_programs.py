@@ -160,6 +160,21 @@ PROGRAMS = {
 }""",
         [({"first": np.zeros(n, bool), "go": np.bool_(go)}, [[3 if go else 0, 1]]) for n in (0, 2) for go in (False, True)],
     ),
+    "an item of a list that a loop makes longer, which another loop without trips stacks": (
+        """main (int64 n) => (int64 length, int64[a, b] y) <int64[1] first = {5}, int64[0] none = {}, bool no = {0}> {
+  list = SequenceConstruct (first)
+  longer = Loop (n, , list) <body = b (int64 i, bool go, seq(int64[...]) s) => (bool on, seq(int64[...]) t) {
+    t = SequenceInsert (s, none)
+    on = Identity (go)
+  }>
+  length = SequenceLength (longer)
+  y = Loop (n, no) <body = c (int64 j, bool go2) => (bool on2, int64[1] item) {
+    item = SequenceAt (list, j)
+    on2 = Identity (go2)
+  }>
+}""",
+        [({"n": np.int64(n)}, [n + 1, np.zeros((0, 1))]) for n in (0, 2)],
+    ),
     "the last element of a window": (
         """main (float[n] x, int64 trips) => (float[m] y) <int64[1] last = {-1}, int64[1] back = {-3}, int64[1] end = {2147483648}, int64[1] zero = {0}, float two = {2}> {
   yes = Constant <value = bool {1}> ()

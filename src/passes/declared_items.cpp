@@ -25,6 +25,20 @@ ir::ValueId item_of(const ir::Graph& g, const ir::LoopParts& parts, std::size_t 
   return g.region(parts.body).results[1 + parts.states + stack];
 }
 
+/// What follows from the types of all that goes into a loop: its values say nothing of stacks
+/// without trips.
+ir::TypeEnvironment inferred_from_types(const ir::Graph& g, ir::NodeId loop,
+                                        const ir::TypeEnvironment& all) {
+  ir::TypeEnvironment k = ir::environment_around(g, loop);
+  const auto take = [&](ir::ValueId v) {
+    if (v != ir::ValueId::none) k.types[ir::index(v)] = all.types[ir::index(v)];
+  };
+  std::ranges::for_each(g.node(loop).inputs, take);
+  for (const ir::RegionId r : g.node(loop).regions) std::ranges::for_each(g.captures(r), take);
+  ir::infer_node(g, loop, k);
+  return k;
+}
+
 }  // namespace
 
 DeclaredItems::DeclaredItems(const ir::Graph& g) {
@@ -41,10 +55,11 @@ DeclaredItems::DeclaredItems(const ir::Graph& g) {
 
 void DeclaredItems::declare_forgotten(ir::Graph& g) const {
   if (items_.empty()) return;
-  ir::TypeEnvironment k = ir::type_environment(g);
-  ir::infer_region(g, ir::RegionId::root, k);
+  ir::TypeEnvironment all = ir::type_environment(g);
+  ir::infer_region(g, ir::RegionId::root, all);
   for (const Item& item : items_) {
-    if (!is_loop(g, item.loop)) continue;
+    if (!is_loop(g, item.loop) || !ir::rule_holds(g, item.loop)) continue;
+    const ir::TypeEnvironment k = inferred_from_types(g, item.loop, all);
     ir::LoopEditor editor(g, item.loop);
     const ir::Type now = in_numbers(k.types[ir::index(item_of(g, editor.parts(), item.stack))]);
     const ir::Type declared = ir::completed(now, editor.parts().declared[item.stack]);

@@ -169,7 +169,9 @@ PROGRAMS = {
   }>
   length = SequenceLength (longer)
   y = Loop (n, no) <body = c (int64 j, bool go2) => (bool on2, int64[1] item) {
-    item = SequenceAt (list, j)
+    one = SequenceLength (list)
+    k = Mod (j, one)
+    item = SequenceAt (list, k)
     on2 = Identity (go2)
   }>
 }""",

@@ -48,6 +48,7 @@ def modulo(a, x, y):
 
 
 def clip(a, x, low=None, high=None):
+    assert all(np.ndim(bound) == 0 for bound in (low, high) if bound is not None), "a bound that is no scalar"
     x = x if low is None else np.maximum(x, low)
     return x if high is None else np.minimum(x, high)
 

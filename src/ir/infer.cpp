@@ -295,8 +295,8 @@ class Inference {
     return Type::tensor(t.dtype(), std::move(extents));
   }
 
-  /// Constant folding: evaluates a small node whose inputs are known. Extents that are found in
-  /// the inputs' elements, such as how many are not zero, are known then, too.
+  /// Constant folding: evaluates a small node whose inputs are known. How many elements it selects
+  /// is known then, too.
   void fold(NodeId n, std::span<const Tensor* const> values) {
     const Node& node = g_.node(n);
     if (node.op->random || !node.regions.empty() || node.outputs.empty()) return;
@@ -311,11 +311,10 @@ class Inference {
     for (const ValueId v : node.outputs) {
       if (v == ValueId::none) continue;
       const Type& t = type(v);
-      if (!t.is_tensor()) return;
       if (t.is_static()) made += element_count(t.static_shape());
-      else all_are_static = false;
+      else if (node.op->selects_elements && read <= most_folded_elements) all_are_static = false;
+      else return;
     }
-    if (!all_are_static && read > most_folded_elements) return;
     if (made > std::max(read, most_folded_elements)) return;
     const std::vector<Value> results = evaluate_(g_, n, values);
     for (std::size_t j = 0; j < results.size() && j < node.outputs.size(); ++j)
@@ -737,12 +736,18 @@ TypeEnvironment environment_of(const Graph& g, std::span<const ValueId> values) 
   return k;
 }
 
+/// Adds what a node and its regions read.
+static void add_reads(const Graph& g, NodeId n, std::vector<ValueId>& reads) {
+  const auto add = [&](const std::vector<ValueId>& more) {
+    reads.insert(reads.end(), more.begin(), more.end());
+  };
+  add(g.node(n).inputs);
+  for (const RegionId r : g.node(n).regions) add(g.captures(r));
+}
+
 TypeEnvironment environment_around(const Graph& g, NodeId n) {
-  std::vector<ValueId> reads = g.node(n).inputs;
-  for (const RegionId r : g.node(n).regions) {
-    const std::vector<ValueId> captured = g.captures(r);
-    reads.insert(reads.end(), captured.begin(), captured.end());
-  }
+  std::vector<ValueId> reads;
+  add_reads(g, n, reads);
   return environment_of(g, reads);
 }
 
@@ -784,6 +789,12 @@ void infer_node(const Graph& g, NodeId n, TypeEnvironment& k, const Evaluator& e
   inference.infer(n);
 }
 
+void infer_kept_node(const Graph& g, NodeId n, TypeEnvironment& k) {
+  Inference inference(g, k, nullptr);
+  inference.name_stacks();
+  inference.node(n);
+}
+
 bool infer_from_regions(const Graph& g, NodeId n, TypeEnvironment& k) {
   return Inference(g, k, nullptr).from_regions(n);
 }
@@ -795,11 +806,16 @@ void infer_types(Graph& g, const Evaluator& evaluate) {
     g.value(static_cast<ValueId>(v)).type = k.types[v];
 }
 
-bool rule_holds(const Graph& g, NodeId n) {
-  if (!g.may_hold_broken_nodes || g.node(n).region == RegionId::root) return true;
-  TypeEnvironment k = environment_around(g, n);
+bool rule_holds(const Graph& g, NodeId n) { return rules_hold(g, {&n, 1}); }
+
+bool rules_hold(const Graph& g, std::span<const NodeId> nodes) {
+  const auto is_certain = [&](NodeId n) { return g.node(n).region == RegionId::root; };
+  if (!g.may_hold_broken_nodes || std::ranges::all_of(nodes, is_certain)) return true;
+  std::vector<ValueId> reads;
+  for (const NodeId n : nodes) add_reads(g, n, reads);
+  TypeEnvironment k = environment_of(g, reads);
   try {
-    infer_node(g, n, k);
+    for (const NodeId n : nodes) infer_node(g, n, k);
   } catch (const Error& e) {
     if (e.blame() == Blame::internal || ends_run(e)) throw;
     return false;

@@ -123,6 +123,9 @@ void infer_region(const Graph&, RegionId r, TypeEnvironment& k, const Evaluator&
 /// The same for one node, whose own rule must hold, and its regions.
 void infer_node(const Graph&, NodeId, TypeEnvironment& k, const Evaluator& = nullptr);
 
+/// The same for a node whose own rule need not hold, with `keeps_broken_nodes`.
+void infer_kept_node(const Graph&, NodeId, TypeEnvironment& k);
+
 /// Infers the types of a node's results from types that are known already: `k` has the types of the
 /// node's inputs and of its regions' parameters and results. False if the next value of a loop's
 /// state does not have the type of the state; the body must then be inferred again.
@@ -134,6 +137,8 @@ void infer_types(Graph&, const Evaluator& = nullptr);
 /// Whether a node's rule holds for the graph's types. A node of a loop or branch may stay although
 /// its rule does not (`Graph::may_hold_broken_nodes`); what would replace such a node leaves it.
 bool rule_holds(const Graph&, NodeId);
+/// The same of several, of which each may read the ones before: with the types that these give now.
+bool rules_hold(const Graph&, std::span<const NodeId>);
 
 /// Whether a node can fail at run time, as far as the graph's types and constants tell. A node with
 /// regions always can.

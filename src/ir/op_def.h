@@ -183,6 +183,8 @@ struct OpDef {
   bool reads_extents_only = false;  ///< the program reads no element of any input
   CanFail can_fail = false;
   bool random = false;
+  /// The outputs are elements of the inputs, or their positions; how many, the elements tell.
+  bool selects_elements = false;
   bool transcendental = false;  ///< element-wise, and an element takes dozens of instructions
   /// Inputs that the only output may overwrite in place if the types are equal: the program does
   /// not read an element of such an input after it has written the same element of the output.

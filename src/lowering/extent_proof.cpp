@@ -46,9 +46,7 @@ class Case {
   void add(const Integer& a, const Integer& b, std::int64_t plus) {
     if (!a.known_or_symbolic() || !b.known_or_symbolic()) return;
     Inequality row{.terms = {}, .constant = plus};
-    add_to(row, a, 1);
-    add_to(row, b, -1);
-    rows_.add(std::move(row));
+    if (add_to(row, a, 1) && add_to(row, b, -1)) rows_.add(std::move(row));
   }
 
   /// Whether nothing can be as it is in this case. `left`: how many more cases may be looked at.
@@ -68,11 +66,14 @@ class Case {
   }
 
  private:
-  /// `times` is 1 or -1.
-  void add_to(Inequality& row, const Integer& i, std::int64_t times) {
+  /// `times` is 1 or -1. False if a coefficient does not fit into 64 bits.
+  bool add_to(Inequality& row, const Integer& i, std::int64_t times) {
+    bool fits = true;
     const auto add_term = [&](const Factors& factors, std::int64_t coefficient) {
       std::int64_t& sum = row.terms[number(factors)];
-      sum += times * coefficient;
+      std::int64_t term = 0;
+      fits = fits && !__builtin_mul_overflow(times, coefficient, &term) &&
+             !__builtin_add_overflow(sum, term, &sum);
     };
     if (i.known()) {
       row.constant += WideInteger(times) * *i.number;
@@ -83,6 +84,7 @@ class Case {
       add_term({i.symbol}, 1);
     }
     std::erase_if(row.terms, [](const auto& term) { return term.second == 0; });
+    return fits;
   }
 
   /// The number of a product as an unknown of the inequalities.

@@ -1,13 +1,14 @@
 #pragma once
-#include "ir/graph.h"
+#include "ir/infer.h"
 
+#include <map>
 #include <vector>
 
 namespace rondel::passes {
 
-/// The types of the items that loops stack, as far as they are known by numbers: a pass that makes
-/// other nodes of those that compute them may leave less known. The shape of a stack without trips
-/// follows from the model as it was written (docs/loops.md, rule 3).
+/// What the types of all that goes into loops tell of the items that they stack, by numbers. A pass
+/// that makes other nodes of those that compute items may leave less to infer: the shape of a stack
+/// without trips follows from the model as it was written (docs/loops.md, rule 3).
 class DeclaredItems {
  public:
   /// Before the pass.
@@ -16,12 +17,7 @@ class DeclaredItems {
   void declare_forgotten(ir::Graph&) const;
 
  private:
-  struct Item {
-    ir::NodeId loop;
-    std::size_t stack;
-    ir::Type type;
-  };
-  std::vector<Item> items_;
+  std::map<ir::NodeId, std::vector<ir::Type>> items_;  ///< by loop
 };
 
 }  // namespace rondel::passes

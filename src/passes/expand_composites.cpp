@@ -7,6 +7,7 @@
 #include "passes/declared_items.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace rondel::passes {
 namespace {
@@ -23,8 +24,7 @@ bool ranks_known(const ir::Graph& g, const ir::Node& node, const ops::Composite&
 }  // namespace
 
 bool expand_composites(ir::Graph& g) {
-  const DeclaredItems items(g);
-  bool changed = false;
+  std::optional<DeclaredItems> items;  // of a graph that changes
   // Regions that the expansion creates are appended, so that this loop visits them, too.
   for (std::size_t r = 0; r < g.region_count(); ++r) {
     const auto region = static_cast<ir::RegionId>(r);
@@ -37,6 +37,7 @@ bool expand_composites(ir::Graph& g) {
       const auto* composite = ops::meaning_as<ops::Composite>(*node.op);
       if (composite == nullptr || !ranks_known(g, node, *composite) || !ir::rule_holds(g, n))
         continue;
+      if (!items) items.emplace(g);
       const std::size_t before = g.node_count();
       ir::Builder builder(g, region);
       builder.source(node.source);
@@ -54,11 +55,10 @@ bool expand_composites(ir::Graph& g) {
       for (std::size_t made = g.node_count(); made-- > before;)
         if (g.node(static_cast<ir::NodeId>(made)).region == region)
           pending.push_back(static_cast<ir::NodeId>(made));
-      changed = true;
     }
   }
-  if (changed) items.declare_forgotten(g);
-  return changed;
+  if (items) items->declare_forgotten(g);
+  return items.has_value();
 }
 
 }  // namespace rondel::passes

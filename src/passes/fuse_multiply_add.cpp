@@ -4,6 +4,8 @@
 #include "ir/infer.h"
 #include "ops/scalars.h"
 
+#include <array>
+
 namespace rondel::passes {
 namespace {
 
@@ -35,7 +37,7 @@ bool rewrite(Graph& g, NodeId n) {
   for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
     const Node* found = product(g, node.inputs[side], node.region);
     if (found == nullptr) continue;
-    if (!ir::rule_holds(g, n) || !ir::rule_holds(g, g.value(node.inputs[side]).producer)) continue;
+    if (!ir::rules_hold(g, std::array{g.value(node.inputs[side]).producer, n})) continue;
     ValueId a = found->inputs[0], c = node.inputs[1 - side];
     const ValueId b = found->inputs[1];
     ir::Builder builder(g, node.region);

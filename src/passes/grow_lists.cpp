@@ -107,7 +107,7 @@ class GrowingList {
     const std::int64_t axis = g_.node(join_.node).attributes.i("axis");
     if (!has_axis(axis, rank)) return false;
     axis_ = axis_from_front(axis, rank);
-    extents_ = placed(one);
+    extents_ = told_ = placed(one);
     return std::ranges::all_of(items, [&](const Type& t) { return fits(t); }) &&
            (!first_.empty() || std::ranges::all_of(begin_shape(), [](auto e) { return e >= 0; }));
   }
@@ -126,8 +126,12 @@ class GrowingList {
       return false;
     const ir::Extents other = placed(item);
     for (std::size_t a = 0; a < other.size(); ++a) {
-      if (extents_[a].known() && other[a].known() && !(extents_[a] == other[a])) return false;
-      if (!other[a].known()) extents_[a] = {};
+      if (!other[a].known()) {
+        extents_[a] = {};
+        continue;
+      }
+      if (told_[a].known() && !(told_[a] == other[a])) return false;
+      told_[a] = other[a];
     }
     return true;
   }
@@ -230,6 +234,7 @@ class GrowingList {
   std::vector<ValueId> first_;                   ///< the items before the loop
   std::int64_t axis_ = 0;
   ir::Extents extents_;
+  ir::Extents told_;  ///< the extents that some item tells
   std::map<ValueId, Grown> grown_;
   Grown last_ = {};  ///< after the loop
 };

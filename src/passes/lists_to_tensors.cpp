@@ -94,16 +94,18 @@ class ListReads {
   /// Whether tensors may have extents with which they can be joined. If not, the list says so when
   /// it is joined, which it may never be.
   bool may_be_joined(const std::vector<ValueId>& items, std::int64_t axis) const {
-    const Type* first = nullptr;
+    std::optional<ir::Extents> all;  // as far as some item tells them
     for (const ValueId v : items) {
       const Type& t = g_.value(v).type;
       if (!t.has_rank()) continue;
-      if (first == nullptr) first = &t;
-      if (t.rank() != first->rank() || !has_axis(axis, t.rank())) return false;
-      for (std::int64_t a = 0; a < t.rank(); ++a)
-        if (a != axis_from_front(axis, t.rank()) && t.extent(a).known() &&
-            first->extent(a).known() && !(t.extent(a) == first->extent(a)))
-          return false;
+      if (!all) all = t.extents();
+      if (t.rank() != std::ssize(*all) || !has_axis(axis, t.rank())) return false;
+      for (std::int64_t a = 0; a < t.rank(); ++a) {
+        if (a == axis_from_front(axis, t.rank()) || !t.extent(a).known()) continue;
+        ir::Extent& e = (*all)[static_cast<std::size_t>(a)];
+        if (e.known() && !(e == t.extent(a))) return false;
+        e = t.extent(a);
+      }
     }
     return true;
   }

@@ -35,7 +35,7 @@ bool is_in_loop(const ir::Graph& g, ir::RegionId r) {
 
 ir::TypeEnvironment types_in(const ir::Graph& g, ir::NodeId loop) {
   ir::TypeEnvironment k = ir::environment_around(g, loop);
-  ir::infer_node(g, loop, k);
+  ir::infer_kept_node(g, loop, k);
   return k;
 }
 

@@ -162,7 +162,12 @@ bool pack_lists(Graph& g, Remarks* to) {
   ir::TypeEnvironment k = ir::named_type_environment(g);
   ir::infer_region(g, ir::RegionId::root, k);
   const NamedExtents names(g, k);
-  for (ListWeb& w : webs) find_form(g, k, names, w);
+  for (ListWeb& w : webs) {
+    const auto broken = std::ranges::find_if_not(w.nodes,
+                                                 [&](NodeId n) { return ir::rule_holds(g, n); });
+    if (broken != w.nodes.end()) w.why_not = ir::where(g, *broken) + " does not go with its inputs";
+    find_form(g, k, names, w);
+  }
   if (to != nullptr) remark(g, webs, to);
   std::erase_if(webs, [](const ListWeb& w) { return !w.why_not.empty(); });
   const auto complete_inferred = [&](ValueId v) { complete(g, v, k.types[ir::index(v)]); };

@@ -177,7 +177,7 @@ void RankKnots::node(NodeId n) {
   if (depth_ > 0 && ++visits_ > most_visits + most_visits_per_node * g_.node_count())
     throw_error_at(Blame::limit, ir::where(g_, n), "the ranks in loops take too long to find");
   if (node.is_loop()) return depth_ == 0 ? outer_loop(n) : loop(n);
-  if (node.regions.empty() || ir::taken_branch(node, k_)) return ir::infer_node(g_, n, k_);
+  if (node.regions.empty() || ir::taken_branch(node, k_)) return ir::infer_kept_node(g_, n, k_);
   for (const RegionId r : node.regions) region(r);
   ir::infer_from_regions(g_, n, k_);
 }

@@ -30,21 +30,35 @@ struct Broken {
   std::vector<std::string> breaking;  ///< types for which one does not
 };
 
-class BrokenNodes : public testing::TestWithParam<Broken> {};
-
-TEST_P(BrokenNodes, StayThroughAllPasses) {
-  const Broken& p = GetParam();
+ir::Graph broken(const Broken& p) {
   ir::Graph g = graph_with(p.branch, p.general);
-  for (std::size_t k = 0; k < 3; ++k) {
-    const ir::ValueId v = g.root().params[1 + k];
-    g.value(v).type = ir::Cursor(p.breaking[k]).type();
-  }
+  for (std::size_t k = 0; k < 3; ++k)
+    g.value(g.root().params[1 + k]).type = ir::Cursor(p.breaking[k]).type();
   g.may_hold_broken_nodes = true;
-  ir::TypeEnvironment strict = ir::strict_type_environment(g);
-  ASSERT_THROW(ir::infer_region(g, ir::RegionId::root, strict), Error);
+  return g;
+}
+
+void expect_all_passes(ir::Graph& g) {
   run_pipelines(g, {}, {.verify = true});
   run(specialize(), g, {}, {.verify = true});
   EXPECT_EQ(g.node(g.value(g.root().results[0]).producer).op->name, "if") << to_text(g);
+}
+
+class BrokenNodes : public testing::TestWithParam<Broken> {};
+class NodesThatDoNotGoTogether : public testing::TestWithParam<Broken> {};
+
+TEST_P(BrokenNodes, StayThroughAllPasses) {
+  ir::Graph g = broken(GetParam());
+  ir::TypeEnvironment strict = ir::strict_type_environment(g);
+  ASSERT_THROW(ir::infer_region(g, ir::RegionId::root, strict), Error);
+  expect_all_passes(g);
+}
+
+TEST_P(NodesThatDoNotGoTogether, StayThroughAllPasses) {
+  ir::Graph g = broken(GetParam());
+  ir::TypeEnvironment strict = ir::strict_type_environment(g);
+  ASSERT_NO_THROW(ir::infer_region(g, ir::RegionId::root, strict));
+  expect_all_passes(g);
 }
 
 const Broken all[] = {
@@ -101,13 +115,56 @@ const Broken all[] = {
      R"(%p = split_to_sequence(%x, %z) axis=0 %j = constant value=i64[] {5} %a = sequence_at(%p, %j) %t = add(%a, %y))",
      {"f32[A, B]", "f32[C, D]", "i64[]"},
      {"f32[2, 3]", "f32[4, 5]", "i64[]"}},
+    {"AProductOfALoopWithoutATripCount",
+     R"(%t, %n = loop trips=%z { body(%i, %go) { %p = mul(%x, %x) yield go=%go items=(%p) } })",
+     {"f32[A]", "f32[]", "i64[B]"},
+     {"f32[3]", "f32[]", "i64[2]"}},
+    {"AListOfALoopWithoutATripCount",
+     R"(%e = sequence_empty() %l, %n = loop trips=%z states=(%e) { body(%i, %go, %s) {
+          %a = mul(%x, %y) %u = sequence_insert(%s, %a) yield go=%go states=(%u) } } %t = concat_from_sequence(%l) axis=0)",
+     {"f32[A, B]", "f32[C, B]", "i64[E]"},
+     {"f32[2, 3]", "f32[2, 3]", "i64[2]"}},
+    {"ASumBesideAnIfOfUnlikeRanks",
+     R"(%k = constant value=i64[] {3} %w = add(%x, %y) %t0, %n = loop trips=%k states=(%z) { body(%i, %go, %s) {
+          %h = less(%i, %k) %a = if(%h) { then { yield %x } else { yield %z } }
+          %u = reduce_sum(%a) keepdims=0 yield go=%go states=(%u) } }
+        %v = reduce_sum(%w) keepdims=0 %t = add(%t0, %v))",
+     {"f32[A, B]", "f32[C, B]", "f32[]"},
+     {"f32[2, 3]", "f32[4, 3]", "f32[]"}},
+    {"ATensorOfAListAtTwoPositions",
+     R"(%k = constant value=i64[] {3} %e = sequence_construct(%x) %l, %n = loop trips=%k states=(%e) { body(%i, %go, %s) {
+          %u = sequence_insert(%s, %y) yield go=%go states=(%u) } } %t = sequence_at(%l, %z))",
+     {"f32[A, B]", "f32[A, B]", "i64[C]"},
+     {"f32[2, 3]", "f32[2, 3]", "i64[2]"}},
     {"WhatMustBeOneElement",
      R"(%a = add(%x, %y) %b = less(%a, %x) %d = one_element(%b) %t = if(%d) { then { yield %x } else { yield %y } })",
      {"f32[A]", "f32[B]", "f32[]"},
      {"f32[3]", "f32[2]", "f32[]"}},
 };
 
+/// Nodes whose own rules hold, but no rule of what they would become.
+const Broken together[] = {
+    {"AProductOfAnItemOfAList",
+     R"(%o = neg(%y) %l = sequence_construct(%x, %o) %j = constant value=i64[] {0}
+        %a = sequence_at(%l, %j) %p = mul(%a, %y) %t = add(%p, %z))",
+     {"f32[A, B]", "f32[C]", "f32[D]"},
+     {"f32[2, 3]", "f32[3]", "f32[2]"}},
+    {"AListWhoseLastTensorsCannotBeJoined",
+     "%l = sequence_construct(%x, %y, %z) %t = concat_from_sequence(%l) axis=0",
+     {"f32[A, B]", "f32[C, D]", "f32[E, F]"},
+     {"f32[A, B]", "f32[2, 3]", "f32[4, 5]"}},
+    {"AListWhoseLastTensorsCannotBeJoinedToThoseOfALoop",
+     R"(%k = constant value=i64[] {3} %e = sequence_construct(%x) %l, %n = loop trips=%k states=(%e) { body(%i, %go, %s) {
+          %u = sequence_insert(%s, %x) yield go=%go states=(%u) } }
+        %l1 = sequence_insert(%l, %y) %l2 = sequence_insert(%l1, %z) %t = concat_from_sequence(%l2) axis=0)",
+     {"f32[A, B]", "f32[C, D]", "f32[E, F]"},
+     {"f32[A, B]", "f32[2, 3]", "f32[4, 5]"}},
+};
+
 INSTANTIATE_TEST_SUITE_P(All, BrokenNodes, testing::ValuesIn(all),
+                         [](const auto& p) { return p.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(All, NodesThatDoNotGoTogether, testing::ValuesIn(together),
                          [](const auto& p) { return p.param.name; });
 
 }  // namespace

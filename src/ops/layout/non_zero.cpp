@@ -117,6 +117,7 @@ const ir::OpEntry non_zero{{
     .type = ir::TypeRule(non_zero_rule),
     .meaning = finding_kernel([](const ir::Node&, std::span<const ir::Type>)
                                   -> kernels::UnsizedKernel { return non_zero_kernel; }),
+    .selects_elements = true,
     .gradient = zero_gradient,
 }};
 

@@ -71,6 +71,7 @@ const ir::OpEntry unique{{
     .attributes = {{"axis", no_axis}, {"sorted", 1}},
     .type = unique_rule,
     .meaning = finding_kernel(prepare_unique),
+    .selects_elements = true,
     .gradient = unique_gradient,
 }};
 

@@ -6,7 +6,7 @@ namespace rondel::ops {
 namespace {
 
 void at_rule(ir::TypeContext& c) {
-  require_dtypes(c, 1, integer_dtypes());
+  require_position(c, 1);
   c.output(0, element_type(c, 0));
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 void erase_rule(ir::TypeContext& c) {
   element_type(c, 0);
-  if (c.has(1)) require_dtypes(c, 1, integer_dtypes());
+  if (c.has(1)) require_position(c, 1);
   c.output(0, c.input(0));
 }
 

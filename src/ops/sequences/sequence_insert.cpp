@@ -11,7 +11,7 @@ void insert_rule(ir::TypeContext& c) {
   require_tensor(c, 1);
   require(c.input(1).dtype() == element.dtype(), "a {} goes into a sequence of {}",
           name(c.input(1).dtype()), name(element.dtype()));
-  if (c.has(2)) require_dtypes(c, 2, integer_dtypes());
+  if (c.has(2)) require_position(c, 2);
   c.output(0, ir::Type::sequence(*join(element, c.input(1))));
 }
 

@@ -20,6 +20,12 @@ const ir::Type& element_type(const ir::TypeContext& c, std::size_t k) {
   return c.input(k).element();
 }
 
+void require_position(const ir::TypeContext& c, std::size_t k) {
+  require_dtypes(c, k, integer_dtypes());
+  require(c.input(k).may_be_one_element(), "the position is {}; expected one integer",
+          to_text(c.input(k)));
+}
+
 std::size_t position_in(const Value& position, std::size_t n, bool end) {
   const ir::Ints at = ir::integers_of(position.tensor());
   require(at.size() == 1, "the position is {}; expected one integer", to_text(position));

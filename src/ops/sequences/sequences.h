@@ -9,6 +9,8 @@ const ir::Type& element_type(const ir::TypeContext&, std::size_t k);
 /// `position` in a sequence of n tensors, counted from the front. Negative positions count from the
 /// end. Valid positions are in [-n, n), or in [-n, n] if `end`; others are an error.
 std::size_t position_in(const Value& position, std::size_t n, bool end);
+/// Requires that input k may be a position: one integer.
+void require_position(const ir::TypeContext&, std::size_t k);
 /// The meaning of an op that is a kernel function without attributes.
 std::shared_ptr<const ir::Meaning> plain_kernel(void (*)(kernels::UnsizedCall&));
 /// The work of processing one item, in units of kernels::StopCheck.

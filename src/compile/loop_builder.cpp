@@ -77,8 +77,9 @@ class ItemTypes {
 
   std::vector<LoopStep::ItemType> infer(std::span<const Value> all) const {
     ir::TypeEnvironment k = ir::environment_around(*graph_, node_);
+    // Of the items of an empty list only the model tells something.
     for (std::size_t i = 0; i < all.size(); ++i)
-      if (all[i].is_tensor() || all[i].is_sequence())
+      if (all[i].is_tensor() || (all[i].is_sequence() && all[i].sequence().size() > 0))
         k.types[ir::index(outer_[i])] = ir::Type::of(all[i]);
     for (const std::size_t i : value_inputs())
       k.values[static_cast<std::int32_t>(outer_[i])] = all[i].tensor();

@@ -1,6 +1,7 @@
 #include "passes/pack_lists.h"
 
 #include "base/axis.h"
+#include "ir/infer.h"
 #include "ir/name_of.h"
 #include "passes/declared_items.h"
 #include "passes/list_webs.h"

@@ -177,6 +177,30 @@ PROGRAMS = {
 }""",
         [({"n": np.int64(n)}, [n + 1, np.zeros((0, 1))]) for n in (0, 2)],
     ),
+    "an item of an empty list, of which the model tells the shape": (
+        """main (seq(string[3, 1]) list, bool go) => (string[a, b, c] y) {
+  y = Loop (, go) <body = b (int64 i, bool go2) => (bool on, string[3, 1] item) {
+    zero = Constant <value = int64 {0}> ()
+    item = SequenceAt (list, zero)
+    on = Constant <value = bool {0}> ()
+  }>
+}""",
+        [
+            ({"list": [], "go": np.bool_(False)}, [np.zeros((0, 3, 1), object)]),
+            ({"list": [np.full((3, 1), "a", object)], "go": np.bool_(False)}, [np.zeros((0, 3, 1), object)]),
+            ({"list": [np.full((3, 1), "a", object)], "go": np.bool_(True)}, [np.full((1, 3, 1), "a", object)]),
+        ],
+    ),
+    "the outputs of no step of a recurrent cell whose input has no rank before the run": (
+        """main (float[...] x, float[1, 12, 1] w, float[1, 12, 3] r) => (float[a, b, c, d] y) <bool no = {0}> {
+  rows = Loop (, no) <body = b (int64 i, bool go) => (bool on, float[1, 1] item) {
+    item = Identity (x)
+    on = Identity (go)
+  }>
+  y = LSTM <hidden_size = 3> (rows, w, r)
+}""",
+        [({"x": np.zeros((1, 1), np.float32), "w": np.ones((1, 12, 1), np.float32), "r": np.ones((1, 12, 3), np.float32)}, [np.zeros((0, 1, 1, 3))])],
+    ),
     "the last element of a window": (
         """main (float[n] x, int64 trips) => (float[m] y) <int64[1] last = {-1}, int64[1] back = {-3}, int64[1] end = {2147483648}, int64[1] zero = {0}, float two = {2}> {
   yes = Constant <value = bool {1}> ()

@@ -175,6 +175,8 @@ class Machine:
             made = OPS[node.op]({**node.attributes, "outputs": len(node.outputs)}, *inputs)
         except WrongProgram:
             raise
+        except MemoryError as error:
+            raise TooLong(f"{node.op}: {error}") from error
         except (ValueError, IndexError, TypeError, ArithmeticError, AssertionError, RuntimeError) as error:
             raise WrongProgram(f"{node.op}: {error}") from error
         if node.op in MANY:

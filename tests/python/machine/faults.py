@@ -6,7 +6,7 @@ class WrongProgram(Exception):
 
 
 class TooLong(WrongProgram):
-    """More nodes run than were allowed."""
+    """More nodes run, or larger tensors are made, than were allowed."""
 
 
 class Inexact(WrongProgram):

@@ -222,6 +222,7 @@ def one_hot(a, indices, depth, values):
 
 
 def trilu(a, x, k=None):
+    assert x.ndim >= 2, "no matrices"
     return (np.triu if a.get("upper", 1) else np.tril)(x, 0 if k is None else int(k.item()))
 
 

@@ -29,7 +29,7 @@ Integer product_of(const Factors& factors) {
 
 /// What the form of a quotient says about it.
 std::vector<AtMost> facts_of_quotient(const Integer& q, const Expression& e) {
-  if (e.b.known()) return {{q * e.b, e.a}, {e.a - e.b + 1, q * e.b}};
+  if (e.b.known()) return {{q, e.a, *e.b.number, 1}, {e.a - e.b + 1, q, 1, *e.b.number}};
   if (e.a.at_least(0) && e.b.at_least(1)) return {{q, e.a}, {q * e.b, e.a}, {0, q}};
   return {};
 }
@@ -40,13 +40,12 @@ class Case {
  public:
   explicit Case(const FactsOfName& facts_of) : facts_of_(facts_of) {}
 
-  void add(const AtMost& fact) { add(fact.a, fact.b, 0); }
-
-  /// `a` plus a number is at most `b`.
-  void add(const Integer& a, const Integer& b, std::int64_t plus) {
-    if (!a.known_or_symbolic() || !b.known_or_symbolic()) return;
-    Inequality row{.terms = {}, .constant = plus};
-    if (add_to(row, a, 1) && add_to(row, b, -1)) rows_.add(std::move(row));
+  /// Adds the fact, or that there are at least `more` between its sides.
+  void add(const AtMost& fact, std::int64_t more = 0) {
+    if (!fact.a.known_or_symbolic() || !fact.b.known_or_symbolic()) return;
+    Inequality row{.terms = {}, .constant = more};
+    if (add_to(row, fact.a, fact.times_a) && add_to(row, fact.b, -fact.times_b))
+      rows_.add(std::move(row));
   }
 
   /// Whether nothing can be as it is in this case. `left`: how many more cases may be looked at.
@@ -66,7 +65,7 @@ class Case {
   }
 
  private:
-  /// `times` is 1 or -1. False if a coefficient does not fit into 64 bits.
+  /// False if a coefficient does not fit into 64 bits.
   bool add_to(Inequality& row, const Integer& i, std::int64_t times) {
     bool fits = true;
     const auto add_term = [&](const Factors& factors, std::int64_t coefficient) {
@@ -147,7 +146,7 @@ class Case {
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(k));
     if (!std::ranges::all_of(rest, is_never_negative)) return;
     const Integer others = product_of(rest);
-    add({i.a * others, i.b * others});
+    add({i.a * others, i.b * others, i.times_a, i.times_b});
   }
 
   const FactsOfName& facts_of_;
@@ -178,7 +177,7 @@ bool certainly_at_most(const Integer& a, const Integer& b, const FactsOfName& fa
   if ((a - b).at_most(0)) return true;
   if (!a.known_or_symbolic() || !b.known_or_symbolic()) return false;
   Case all(facts_of);
-  all.add(b, a, 1);
+  all.add({b, a}, 1);
   int left = most_cases;
   return all.is_impossible(left);
 }

@@ -3,9 +3,11 @@
 
 namespace rondel::lowering {
 
-/// That `a` is at most `b`. The difference of long expressions is unknown, but each of them is not.
+/// That `a` is at most `b`, or such multiples of them. The difference of long expressions is
+/// unknown, and so is a multiple of a deep one, but each of them is not.
 struct AtMost {
   ir::Integer a, b;
+  std::int64_t times_a = 1, times_b = 1;
   bool operator==(const AtMost&) const = default;
 };
 /// Something that is certain about integers: one of these lists holds as a whole.

@@ -105,6 +105,19 @@ TEST(ExtentProof, MultiplesAreRoundedDownAlike) {
   EXPECT_FALSE(proves("max(min(t, i) - i + 7 * (i / 7) + 1, 0)", "7 * (n / 7)", facts));
 }
 
+TEST(ExtentProof, AMultipleOfAQuotientMayBeTooDeep) {
+  const Facts facts{{"m", {at_most("m", {"5"})}}};
+  // Every second of the last one of all but one of x[s:m].
+  const Integer part = parsed("max(m - s, 0)"),
+                rest = ir::max(part - parsed("max(max(m - s, 0) - 2147483648, 0)") - 1, 0),
+                last = ir::max(rest - ir::max(rest - 1, 0), 0), half = ir::floor_div(last + 1, 2);
+  ASSERT_TRUE(half.known_or_symbolic());
+  ASSERT_FALSE((2 * half).known_or_symbolic());
+  EXPECT_TRUE(proves(half, Integer(1), facts));
+  EXPECT_TRUE(proves(half, parsed("max(5 - s, 0)"), facts));
+  EXPECT_FALSE(proves(half, parsed("max(4 - s, 0)") - 1, facts));
+}
+
 TEST(ExtentProof, ThePartOfAStateFromItsEndHasRoom) {
   const Facts facts{{"part", {at_most("part", {"max(min(trip, now) - max(now - 2, 0), 0)"})}},
                     {"trip", {at_most("trip", {"trips - 1"})}},
@@ -169,7 +182,7 @@ class Claims {
 /// Whether it is so for these numbers; also if an integer is unknown.
 bool holds(const AtMost& claim, const ir::ValueOfName& numbers) {
   const auto a = ir::evaluate(claim.a, numbers), b = ir::evaluate(claim.b, numbers);
-  return !a || !b || *a <= *b;
+  return !a || !b || claim.times_a * *a <= claim.times_b * *b;
 }
 bool holds(const Facts& facts, const ir::ValueOfName& numbers) {
   const auto list_holds = [&](const std::vector<AtMost>& list) {

@@ -156,6 +156,42 @@ class Case {
   std::deque<std::pair<Symbol, Fact>> open_maxima_, open_names_;
 };
 
+bool follows(const Integer& a, const Integer& b, const FactsOfName& facts_of) {
+  Case all(facts_of);
+  all.add({b, a}, 1);
+  int left = most_cases;
+  return all.is_impossible(left);
+}
+
+/// The factors of a product, in order; none of a sum, and of what may be negative.
+Factors factors_of(const Integer& i) {
+  if (!i.symbolic()) return {};
+  const Expression& e = i.symbol.expression();
+  if (e.kind != Expression::Kind::sum || e.constant != 0 || e.terms.size() != 1 ||
+      e.terms[0].coefficient != 1 || !std::ranges::all_of(e.terms[0].factors, is_never_negative))
+    return {};
+  Factors factors = e.terms[0].factors;
+  std::ranges::sort(factors);
+  return factors;
+}
+
+/// Whether each factor of one product certainly is at most one of the other: then no product of
+/// what is known of them needs to be known.
+bool factors_follow(const Integer& a, const Integer& b, const FactsOfName& facts_of) {
+  const Factors all = factors_of(a), others = factors_of(b);
+  Factors left, most;
+  std::ranges::set_difference(all, others, std::back_inserter(left));
+  std::ranges::set_difference(others, all, std::back_inserter(most));
+  if (all.empty() || left.size() != most.size()) return false;
+  do {
+    if (std::ranges::equal(left, most, [&](Symbol x, Symbol y) {
+          return follows(Integer(x), Integer(y), facts_of);
+        }))
+      return true;
+  } while (std::ranges::next_permutation(most).found);
+  return false;
+}
+
 }  // namespace
 
 Fact at_most_largest(const Integer& a, const Integers& list) {
@@ -176,10 +212,7 @@ Fact at_most_largest(const Integer& a, const Integers& list) {
 bool certainly_at_most(const Integer& a, const Integer& b, const FactsOfName& facts_of) {
   if ((a - b).at_most(0)) return true;
   if (!a.known_or_symbolic() || !b.known_or_symbolic()) return false;
-  Case all(facts_of);
-  all.add({b, a}, 1);
-  int left = most_cases;
-  return all.is_impossible(left);
+  return follows(a, b, facts_of) || factors_follow(a, b, facts_of);
 }
 
 }  // namespace rondel::lowering

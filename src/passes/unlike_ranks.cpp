@@ -177,7 +177,9 @@ void RankKnots::node(NodeId n) {
   if (depth_ > 0 && ++visits_ > most_visits + most_visits_per_node * g_.node_count())
     throw_error_at(Blame::limit, ir::where(g_, n), "the ranks in loops take too long to find");
   if (node.is_loop()) return depth_ == 0 ? outer_loop(n) : loop(n);
-  if (node.regions.empty() || ir::taken_branch(node, k_)) return ir::infer_kept_node(g_, n, k_);
+  // In loops, a node that does not go with the ranks that its inputs would have keeps them unknown.
+  if (node.regions.empty() || ir::taken_branch(node, k_))
+    return depth_ == 0 ? ir::infer_kept_node(g_, n, k_) : ir::infer_node(g_, n, k_);
   for (const RegionId r : node.regions) region(r);
   ir::infer_from_regions(g_, n, k_);
 }
@@ -185,6 +187,7 @@ void RankKnots::node(NodeId n) {
 /// Outside of loops each extent that is not known has a name: it is known when a loop begins. In
 /// loops those that data decide, or that differ from trip to trip, have none.
 void RankKnots::outer_loop(NodeId n) {
+  if (!ir::rule_holds(g_, n)) return ir::infer_kept_node(g_, n, k_);
   const std::size_t mark = found.size();
   k_.name_unknowns = false;
   visits_ = 0;

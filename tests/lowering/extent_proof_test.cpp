@@ -90,6 +90,16 @@ TEST(ExtentProof, FactsHoldInProducts) {
   EXPECT_TRUE(proves("a * n * n + n * n", "9 * b", facts));
 }
 
+TEST(ExtentProof, EachFactorIsAtMostOneOfTheOther) {
+  const Facts facts{{"h", {at_most("h", {"(n + 1) / 2", "n"})}},
+                    {"g", {at_most("g", {"(k + 1) / 2"})}}};
+  EXPECT_TRUE(proves("h", "n", facts));
+  EXPECT_TRUE(proves("m * h", "m * n", facts));
+  EXPECT_TRUE(proves("g * h", "n * k", facts));
+  EXPECT_FALSE(proves("g * h", "n * n", facts));
+  EXPECT_FALSE(proves("m * m * h", "m * n", facts));
+}
+
 TEST(ExtentProof, QuotientsAreRoundedDown) {
   EXPECT_TRUE(proves("2 * (a / 2)", "a"));
   EXPECT_TRUE(proves("a", "2 * ((a + 1) / 2)"));

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import rondel
-from models import in_all_ways, model, refused
+from models import in_all_ways, interpreter, model, refused, session
 
 PROGRAMS = {
     "a slice whose extent depends on what a state was before the first trip": (
@@ -201,6 +201,19 @@ PROGRAMS = {
 }""",
         [({"x": np.zeros((1, 1), np.float32), "w": np.ones((1, 12, 1), np.float32), "r": np.ones((1, 12, 3), np.float32)}, [np.zeros((0, 1, 1, 3))])],
     ),
+    "a sum over an axis that one branch of a loop does not have, exported": (
+        """main (int64 x, float[n, k, m] rows) => (int64[q] y) {
+  y = Scan <num_scan_inputs = 2, body = b (float[...] row, float[...] same) => (int64[...] item) <int64 one = {1}, int64[1] last = {-1}> {
+    more = Greater (x, one)
+    three = Constant <value = int64 {3}> ()
+    some = If (more) <else_branch = e () => (int64[...] q) { q = Constant <value = int64[1] {3}> () },
+                      then_branch = t () => (int64[...] p) { p = Identity (three) }>
+    sum = ReduceSum (some, last)
+    item = ReduceMax <keepdims = 0> (sum)
+  }> (rows, rows)
+}""",
+        [({"x": np.int64(0), "rows": np.zeros((n, 3, 3), np.float32)}, [[3] * n]) for n in (0, 2)],
+    ),
     "the last element of a window": (
         """main (float[n] x, int64 trips) => (float[m] y) <int64[1] last = {-1}, int64[1] back = {-3}, int64[1] end = {2147483648}, int64[1] zero = {0}, float two = {2}> {
   yes = Constant <value = bool {1}> ()
@@ -221,7 +234,10 @@ PROGRAMS = {
 def test_a_program_that_was_once_wrong(name, monkeypatch):
     text, cases = PROGRAMS[name]
     made = unranked(text)
-    for (jit, check), s in in_all_ways(made, monkeypatch).items():
+    sessions = in_all_ways(made, monkeypatch)
+    for compiled in (False, True):
+        sessions[f"exported, compiled={compiled}", "0"] = session(rondel.export(made, compiled=compiled), options=interpreter())
+    for (jit, check), s in sessions.items():
         for feeds, wants in [*cases, cases[0]]:
             if wants is None:
                 with refused(rondel.CallerError, ("elements do not fill", "do not broadcast")):

@@ -1,23 +1,16 @@
 #include "passes/declared_items.h"
 
 #include "ir/loop_editor.h"
+#include "passes/named_extents.h"
 
 #include <algorithm>
 
 namespace rondel::passes {
 namespace {
 
-/// What a type says by numbers: its rank and its known extents.
-ir::Type in_numbers(const ir::Type& t) {
-  if (!t.is_tensor() || !t.has_rank()) return t;
-  ir::Extents extents = t.extents();
-  std::ranges::replace_if(
-      extents, [](const ir::Extent& e) { return !e.known(); }, ir::Extent());
-  return ir::Type::tensor(t.dtype(), std::move(extents));
-}
-
-bool is_loop(const ir::Graph& g, ir::NodeId n) {
-  return g.node(n).region != ir::RegionId::none && g.node(n).is_loop();
+/// What a type says by numbers: its rank, and the extents that are numbers.
+ir::Type numbers_of(const ir::Type& t) {
+  return t.is_tensor() && t.has_rank() ? with_numbers_only(t) : t;
 }
 
 /// The items of a loop as far as the types of all that goes in tell them; its values say nothing of
@@ -34,7 +27,7 @@ std::vector<ir::Type> items_of(const ir::Graph& g, ir::NodeId loop, const ir::Ty
   std::vector<ir::Type> items;
   for (std::size_t s = 0; s < parts.stacks; ++s)
     items.push_back(
-        in_numbers(k.types[ir::index(g.region(parts.body).results[1 + parts.states + s])]));
+        numbers_of(k.types[ir::index(g.region(parts.body).results[1 + parts.states + s])]));
   return items;
 }
 
@@ -44,7 +37,8 @@ DeclaredItems::DeclaredItems(const ir::Graph& g) {
   const ir::TypeEnvironment k = ir::type_environment(g);
   for (std::size_t i = 0; i < g.node_count(); ++i) {
     const auto n = static_cast<ir::NodeId>(i);
-    if (is_loop(g, n) && g.node(n).loop().stacks > 0) items_.emplace(n, items_of(g, n, k.types));
+    if (g.is_erased(n) || !g.node(n).is_loop() || g.node(n).loop().stacks == 0) continue;
+    items_.emplace(n, items_of(g, n, k.types));
   }
 }
 
@@ -53,7 +47,7 @@ void DeclaredItems::declare_forgotten(ir::Graph& g) const {
   ir::TypeEnvironment k = ir::type_environment(g);
   ir::infer_region(g, ir::RegionId::root, k);
   for (const auto& [loop, before] : items_) {
-    if (!is_loop(g, loop)) continue;
+    if (g.is_erased(loop)) continue;
     const std::vector<ir::Type> now = items_of(g, loop, k.types);
     ir::LoopEditor editor(g, loop);
     for (std::size_t s = 0; s < std::min(now.size(), before.size()); ++s)

@@ -52,6 +52,8 @@ TEST_P(BrokenNodes, StayThroughAllPasses) {
   ir::TypeEnvironment strict = ir::strict_type_environment(g);
   ASSERT_THROW(ir::infer_region(g, ir::RegionId::root, strict), Error);
   expect_all_passes(g);
+  strict = ir::strict_type_environment(g);
+  EXPECT_THROW(ir::infer_region(g, ir::RegionId::root, strict), Error) << to_text(g);
 }
 
 TEST_P(NodesThatDoNotGoTogether, StayThroughAllPasses) {
@@ -136,6 +138,10 @@ const Broken all[] = {
           %u = sequence_insert(%s, %y) yield go=%go states=(%u) } } %t = sequence_at(%l, %z))",
      {"f32[A, B]", "f32[A, B]", "i64[C]"},
      {"f32[2, 3]", "f32[2, 3]", "i64[2]"}},
+    {"ARecurrentCellOfAnotherNumberOfSamples",
+     "%w = constant value=f32[1, 1, 1] {1} %t = rnn(%x, %w, %w, _, _, %y) hidden_size=1",
+     {"f32[2, A, 1]", "f32[1, B, 1]", "f32[]"},
+     {"f32[2, 2, 1]", "f32[1, 3, 1]", "f32[]"}},
     {"WhatMustBeOneElement",
      R"(%a = add(%x, %y) %b = less(%a, %x) %d = one_element(%b) %t = if(%d) { then { yield %x } else { yield %y } })",
      {"f32[A]", "f32[B]", "f32[]"},

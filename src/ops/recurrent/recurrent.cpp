@@ -344,6 +344,14 @@ void recurrent_rule(ir::TypeContext& c, const Recurrence& r) {
   if (x.has_rank() && x.extent(2).known()) check_extent(c, 1, rows, x.extent(2).value, "inputs");
   const Extent time = x.has_rank() ? x.extent(batch_first ? 1 : 0) : Extent();
   const Extent batch = x.has_rank() ? x.extent(batch_first ? 0 : 1) : Extent();
+  if (batch.known()) check_extent(c, 4, 0, batch.value, "batch");
+  for (const int k : {5, r.inputs.initial_c}) {
+    if (k < 0) continue;
+    const auto initial = static_cast<std::size_t>(k);
+    check_extent(c, initial, batch_first ? 1 : 0, directions, "directions");
+    if (batch.known()) check_extent(c, initial, batch_first ? 0 : 1, batch.value, "batch");
+    if (hidden.known()) check_extent(c, initial, 2, hidden.value, "hidden =");
+  }
   const Extents y = batch_first ? Extents{batch, time, directions, hidden}
                                 : Extents{time, directions, batch, hidden};
   const Extents last = batch_first ? Extents{batch, directions, hidden}

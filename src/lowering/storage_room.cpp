@@ -86,8 +86,10 @@ std::vector<Fact> StorageRoom::facts_of(Symbol name) const {
     std::vector<Fact> facts = facts_of(earlier->of);
     for (Fact& fact : facts)
       for (std::vector<AtMost>& list : fact)
-        for (AtMost& i : list)
-          i = {in_earlier_trip(i.a, earlier->trip), in_earlier_trip(i.b, earlier->trip)};
+        for (AtMost& i : list) {
+          i.a = in_earlier_trip(i.a, earlier->trip);
+          i.b = in_earlier_trip(i.b, earlier->trip);
+        }
     return facts;
   }
   if (name == trips_with_room()) return {{{{1, Integer(name)}}}};

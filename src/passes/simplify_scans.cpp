@@ -105,6 +105,7 @@ class ScanSimplifier {
   /// Removes the trip count and the condition if the scans end the loop at the same trip.
   bool drop_limits() {
     if (!parts().has_trips || (parts().has_go && !never_ends(g_, loop(), k_))) return false;
+    if (!ir::rule_holds(g_, n_)) return false;
     const Extent trips(k_.integer(loop().inputs[parts().trips_at()]));
     if (trips.known() && trips.value == 0) return false;  // other runtimes fail on empty scans
     for (std::size_t s = 0; s < parts().scans; ++s)

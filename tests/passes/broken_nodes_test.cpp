@@ -142,6 +142,16 @@ const Broken all[] = {
      "%w = constant value=f32[1, 1, 1] {1} %t = rnn(%x, %w, %w, _, _, %y) hidden_size=1",
      {"f32[2, A, 1]", "f32[1, B, 1]", "f32[]"},
      {"f32[2, 2, 1]", "f32[1, 3, 1]", "f32[]"}},
+    {"AScanAlongAnAxisThatIsNotThere",
+     R"(%k = constant value=i64[] {2} %t, %n = loop trips=%k scans=(%x) axis_in=[1] { body(%i, %go, %a) {
+          %b = gather(%y, %i) axis=1 %s = add(%a, %b) yield go=%go items=(%s) } })",
+     {"f32[...]", "f32[...]", "f32[]"},
+     {"f32[2]", "f32[2, 2]", "f32[]"}},
+    {"ASliceOfAnAxisThatIsNotThere",
+     R"(%k = constant value=i64[] {2} %t, %n = loop trips=%k scans=(%x) axis_in=[1] { body(%i, %go, %a) {
+          %b = gather(%y, %i) axis=1 %s = add(%a, %b) yield go=%go items=(%s) } })",
+     {"f32[...]", "f32[...]", "f32[]"},
+     {"f32[2, 2]", "f32[2]", "f32[]"}},
     {"WhatMustBeOneElement",
      R"(%a = add(%x, %y) %b = less(%a, %x) %d = one_element(%b) %t = if(%d) { then { yield %x } else { yield %y } })",
      {"f32[A]", "f32[B]", "f32[]"},

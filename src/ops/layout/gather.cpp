@@ -1,5 +1,6 @@
 #include "ops/layout/gather.h"
 
+#include "base/axis.h"
 #include "ops/batching.h"
 #include "ops/gradients.h"
 #include "ops/positions.h"
@@ -106,7 +107,8 @@ std::optional<std::int64_t> picked_axis(const ir::Graph& g, const ir::Node& n) {
   if (n.op->name != "gather") return std::nullopt;
   const ir::Type &x = g.value(n.inputs[0]).type, &index = g.value(n.inputs[1]).type;
   if (!x.has_rank() || !index.has_rank() || index.rank() != 0) return std::nullopt;
-  return normal_axis(n.attributes.i("axis"), x.rank());
+  const std::int64_t axis = axis_from_front(n.attributes.i("axis"), x.rank());
+  return 0 <= axis && axis < x.rank() ? std::optional(axis) : std::nullopt;
 }
 
 }  // namespace rondel::ops

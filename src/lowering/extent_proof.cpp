@@ -185,11 +185,23 @@ bool factors_follow(const Integer& a, const Integer& b, const FactsOfName& facts
   if (all.empty() || left.size() != most.size()) return false;
   do {
     if (std::ranges::equal(left, most, [&](Symbol x, Symbol y) {
-          return follows(Integer(x), Integer(y), facts_of);
+          return certainly_at_most(Integer(x), Integer(y), facts_of);
         }))
       return true;
   } while (std::ranges::next_permutation(most).found);
   return false;
+}
+
+/// Whether a quotient certainly is at most another one because its dividend is at most, and its
+/// divisor at least, that of the other.
+bool quotient_follows(const Integer& a, const Integer& b, const FactsOfName& facts_of) {
+  const auto is_quotient = [](const Integer& i) {
+    if (!i.symbolic() || i.symbol.expression().kind != Expression::Kind::quotient) return false;
+    return i.symbol.expression().a.at_least(0) && i.symbol.expression().b.at_least(1);
+  };
+  if (!is_quotient(a) || !is_quotient(b)) return false;
+  const Expression &x = a.symbol.expression(), &y = b.symbol.expression();
+  return certainly_at_most(x.a, y.a, facts_of) && certainly_at_most(y.b, x.b, facts_of);
 }
 
 }  // namespace
@@ -212,7 +224,8 @@ Fact at_most_largest(const Integer& a, const Integers& list) {
 bool certainly_at_most(const Integer& a, const Integer& b, const FactsOfName& facts_of) {
   if ((a - b).at_most(0)) return true;
   if (!a.known_or_symbolic() || !b.known_or_symbolic()) return false;
-  return follows(a, b, facts_of) || factors_follow(a, b, facts_of);
+  return follows(a, b, facts_of) || factors_follow(a, b, facts_of) ||
+         quotient_follows(a, b, facts_of);
 }
 
 }  // namespace rondel::lowering

@@ -178,6 +178,14 @@ TEST(EncodeNode, WhatAnOpsetCannotSayIsRefusedByName) {
               HasSubstr("opset 21 cannot express it: CumProd begins in opset 26; opset 26 has it"));
 }
 
+TEST(EncodeNode, WhatCannotBeCopiedIsRefusedByName) {
+  EXPECT_THAT(error_of(R"(graph "g" (%x: bf16[2]) { outputs ["y"] yield %x })", 12, Blame::caller),
+              HasSubstr("its Identity does not take bf16[2]; opset 13 has it"));
+  EXPECT_THAT(error_of(R"(graph "g" (%x: seq<bf16[2]>) { outputs ["y"] yield %x })", 21,
+                       Blame::unsupported),
+              HasSubstr("opset 21 cannot express it: its Identity does not take seq<bf16[2]>"));
+}
+
 TEST(EncodeNode, WhatIsMovedInNarrowDtypesIsCastOnceAndBack) {
   const std::string text = R"(graph "g" (%x: f8e5m2[4], %i: i64[], %s: f8e5m2[1]) {
     %a = constant value=i64[1] {0}

@@ -107,6 +107,15 @@ TEST(ExtentProof, QuotientsAreRoundedDown) {
   EXPECT_TRUE(proves("a / (b + 1)", "a"));
 }
 
+TEST(ExtentProof, QuotientsFollowTheirDividendsAndDivisors) {
+  const Facts facts{{"last", {at_most("last", {"2 * n + 3"})}}, {"b", {at_most("b", {"n + 3"})}}};
+  EXPECT_TRUE(proves("last / (n + 3)", "(2 * n + 3) / (n + 3)", facts));
+  EXPECT_TRUE(proves("k * (last / (n + 3))", "k * ((2 * n + 4) / (n + 3))", facts));
+  EXPECT_TRUE(proves("last / (n + 4)", "(2 * n + 3) / (b + 1)", facts));
+  EXPECT_FALSE(proves("last / (n + 3)", "(2 * n + 2) / (n + 3)", facts));
+  EXPECT_FALSE(proves("last / (b + 1)", "(2 * n + 3) / (n + 4)", facts));
+}
+
 TEST(ExtentProof, MultiplesAreRoundedDownAlike) {
   const Facts facts{{"i", {at_most("i", {"n - 1"})}}};
   EXPECT_TRUE(proves("7 * (i / 7)", "7 * (n / 7)", facts));

@@ -227,6 +227,25 @@ PROGRAMS = {
 }""",
         [({"x": np.zeros(n, np.float32), "trips": np.int64(3)}, [[1, 4, 1]]) for n in (0, 1, 5)],
     ),
+    "columns of a list that two inserts and an erase let grow": (
+        """main (int64 trips) => (float[...] y) {
+  yes = Constant <value = bool {1}> ()
+  y = Loop (trips, yes) <body = outer (int64 i, bool go) => (bool on, float[...] columns) {
+    on = Identity (go)
+    row = Constant <value = float[1,2] {8, 6}> ()
+    item = Constant <value = float[1,1] {4}> ()
+    start = SplitToSequence <axis = 1> (row)
+    list = Loop (trips, go, start) <body = inner (int64 k, bool more, seq(float[...]) s) => (bool more2, seq(float[...]) t) {
+      more2 = Identity (more)
+      one = SequenceInsert (s, item)
+      two = SequenceInsert (one, item)
+      t = SequenceErase (two)
+    }>
+    columns = ConcatFromSequence <axis = -2> (list)
+  }>
+}""",
+        [({"trips": np.int64(n)}, [np.float32([[[8], [6], *[[4]] * n]] * n)]) for n in (2, 1, 5)],
+    ),
 }
 
 

@@ -207,9 +207,12 @@ Scans convert_scans(Graph& g) {
 }
 
 void refuse(const Graph& g, NodeId n, const std::string& why_not, int opset) {
-  const auto newer = opset_to_try(g, g.node(n), opset);
+  refuse(ir::where(g, n), why_not, opset, opset_to_try(g, g.node(n), opset));
+}
+
+void refuse(std::string what, const std::string& why_not, int opset, std::optional<int> newer) {
   const std::string way_out = newer ? fmt::format("; opset {} has it", *newer) : "";
-  throw_error_at(newer ? Blame::caller : Blame::unsupported, ir::where(g, n),
+  throw_error_at(newer ? Blame::caller : Blame::unsupported, std::move(what),
                  fmt::format("opset {} cannot express it: {}{}", opset, why_not, way_out));
 }
 

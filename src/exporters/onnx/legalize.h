@@ -29,6 +29,9 @@ void legalize(ir::Graph&, const Scans&, int opset);
 /// reason and the oldest opset that has the node. If there is such an opset, it is the caller's
 /// error, else unsupported.
 [[noreturn]] void refuse(const ir::Graph&, ir::NodeId, const std::string& why_not, int opset);
+/// The same for what is no node. `newer`: the oldest opset that can express it, if there is one.
+[[noreturn]] void refuse(std::string what, const std::string& why_not, int opset,
+                         std::optional<int> newer);
 
 /// Whether an op can be exported at all: as the ONNX op of its name, or by a decomposition.
 bool can_be_exported(const ir::OpDef&);

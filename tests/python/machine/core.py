@@ -183,8 +183,8 @@ class Machine:
             return made
         if not isinstance(made, (np.ndarray, list)) and made is not None:
             made = np.asarray(made, object if isinstance(made, str) else None)
-        if self.largest is not None and not isinstance(made, list) and made is not None and (made.size > self.largest or made.ndim > 12):
-            raise TooLong(f"{node.op}: too many elements or axes")
+        if self.largest is not None and isinstance(made, np.ndarray) and (max(made.size, *made.shape, 0) > self.largest or made.ndim > 12):
+            raise TooLong(f"{node.op}: too many elements, rows or axes")
         return [made]
 
 

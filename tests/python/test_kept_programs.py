@@ -229,22 +229,23 @@ PROGRAMS = {
     ),
     "columns of a list that two inserts and an erase let grow": (
         """main (int64 trips) => (float[...] y) {
-  yes = Constant <value = bool {1}> ()
-  y = Loop (trips, yes) <body = outer (int64 i, bool go) => (bool on, float[...] columns) {
-    on = Identity (go)
-    row = Constant <value = float[1,2] {8, 6}> ()
-    item = Constant <value = float[1,1] {4}> ()
-    start = SplitToSequence <axis = 1> (row)
-    list = Loop (trips, go, start) <body = inner (int64 k, bool more, seq(float[...]) s) => (bool more2, seq(float[...]) t) {
-      more2 = Identity (more)
+  y = Loop (trips, "") <body = outer (int64 i, bool go) => (bool on, float[...] columns) {
+    row = Constant <value = float[1,3] {8, 6, 7}> ()
+    width = Constant <value = int64 {1}> ()
+    start = SplitToSequence <axis = 1> (row, width)
+    list = Loop (trips, "", start) <body = inner (int64 k, bool more, seq(float[...]) s) => (bool more2, seq(float[...]) t) {
+      item = Constant <value = float[1,1] {4}> ()
       one = SequenceInsert (s, item)
-      two = SequenceInsert (one, item)
+      other = Constant <value = float[1,1] {0}> ()
+      two = SequenceInsert (one, other)
       t = SequenceErase (two)
+      more2 = Constant <value = bool {1}> ()
     }>
     columns = ConcatFromSequence <axis = -2> (list)
+    on = Constant <value = bool {1}> ()
   }>
 }""",
-        [({"trips": np.int64(n)}, [np.float32([[[8], [6], *[[4]] * n]] * n)]) for n in (2, 1, 5)],
+        [({"trips": np.int64(n)}, [np.float32([[[8], [6], [7], *[[4]] * n]] * n)]) for n in (2, 1, 5)],
     ),
 }
 

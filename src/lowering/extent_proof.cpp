@@ -50,7 +50,17 @@ class Case {
 
   /// Whether nothing can be as it is in this case. `left`: how many more cases may be looked at.
   bool is_impossible(int& left) {
-    if (!rows_.have_solution()) return true;
+    // The first facts may do. All of them may be more than the search for a contradiction can take.
+    while (rows_.have_solution()) {
+      if (new_factors_.empty()) return split(left);
+      for (const Symbol factor : std::exchange(new_factors_, {})) meet(factor);
+    }
+    return true;
+  }
+
+ private:
+  /// The same, looking at all cases of a fact that is still open.
+  bool split(int& left) {
     // Names lead to other names, so their facts come last.
     auto& open = open_maxima_.empty() ? open_names_ : open_maxima_;
     if (open.empty()) return false;
@@ -64,7 +74,6 @@ class Case {
     });
   }
 
- private:
   /// False if a coefficient does not fit into 64 bits.
   bool add_to(Inequality& row, const Integer& i, std::int64_t times) {
     bool fits = true;
@@ -94,17 +103,15 @@ class Case {
     if (std::ranges::all_of(factors, is_never_negative)) add({0, product_of(factors)});
     for (std::size_t k = 0; k < factors.size(); ++k) {
       if (k > 0 && factors[k] == factors[k - 1]) continue;
-      const auto met = known_.find(factors[k]);
-      if (met == known_.end()) meet(factors[k]);
-      else
-        for (const AtMost& i : std::vector(met->second)) add_times_rest(i, factors, k);
+      const auto [met, is_new_factor] = known_.try_emplace(factors[k]);
+      if (is_new_factor) new_factors_.push_back(factors[k]);
+      for (const AtMost& i : std::vector(met->second)) add_times_rest(i, factors, k);
     }
     return n;
   }
 
   /// Adds what is certain about a factor.
   void meet(Symbol factor) {
-    known_.try_emplace(factor);
     const Expression& e = factor.expression();
     const Integer self(factor);
     if (e.least) add_of(factor, {*e.least, self});
@@ -153,6 +160,7 @@ class Case {
   Inequalities rows_;
   std::map<Factors, std::size_t> products_;
   std::map<Symbol, std::vector<AtMost>> known_;
+  std::vector<Symbol> new_factors_;  ///< those of which nothing was added yet
   std::deque<std::pair<Symbol, Fact>> open_maxima_, open_names_;
 };
 

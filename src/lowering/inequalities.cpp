@@ -9,7 +9,7 @@ namespace rondel::lowering {
 namespace {
 
 /// Fourier-Motzkin elimination gives up beyond as many inequalities.
-constexpr std::size_t most_rows = 200;
+constexpr std::size_t most_rows = 1000;
 
 using Terms = std::map<std::size_t, std::int64_t>;
 

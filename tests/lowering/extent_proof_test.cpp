@@ -145,6 +145,26 @@ TEST(ExtentProof, ThePartOfAStateFromItsEndHasRoom) {
   EXPECT_FALSE(proves("3 * part", "3 * min(trips, min(max(first - 1, 0), 1) + 1) - 1", facts));
 }
 
+TEST(ExtentProof, APartOfAPartOfAPartHasRoom) {
+  const Facts facts{
+      {"p", {at_most("p", {"t"})}}, {"q", {at_most("q", {"t"})}}, {"r", {at_most("r", {"u"})}}};
+  const std::string left = "max(r + s - max(p - q + 2 * r + s - max(p - q, 0), 0), 0)";
+  EXPECT_TRUE(proves(left + " - r + max(r - " + left + ", 0)",
+                     "s - max(s - t, 0) + max(u + max(s - t, 0) - "
+                     "max(2 * s - t + u - max(s - t, 0), 0), 0)",
+                     facts));
+}
+
+TEST(ExtentProof, WhatSimpleFactsTellNeedsNoOthers) {
+  // The segments of `chunk` trips each in which a gradient computes n trips again.
+  const Integer n(name("n")), chunk = ir::max(ir::min(n, 2), 1), whole = ir::floor_div(n, chunk),
+                              segments = whole + ir::min(n - whole * chunk, 1), trip(name("trip"));
+  const Facts facts{{"rows", {at_most("rows", {"first + trip"})}},
+                    {"trip", {at_most("trip", {"room - 1"}), {{{trip, segments - 1}}}}}};
+  EXPECT_TRUE(proves("rows", "room + first", facts));
+  EXPECT_FALSE(proves("rows + 2", "room + first", facts));
+}
+
 TEST(ExtentProof, OfSeveralBoundsTheLargestOnesCount) {
   EXPECT_EQ(at_most("m", {"a", "a + 1", "a"}).size(), 1U);
   EXPECT_EQ(at_most("m", {"a", "b"}).size(), 2U);

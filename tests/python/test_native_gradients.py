@@ -147,3 +147,51 @@ def test_forward_and_reverse_loops_run_natively(case, checkpoint, monkeypatch):
         assert [r.tobytes() for r in session.run(None, feeds)] == want
     loops = {node: how for node, how in session.how_it_ran().items() if "(If)" not in node}
     assert len(loops) > 1 and set(loops.values()) == {"natively, as a whole"}, loops
+
+
+#: Models whose gradients, with checkpoints after every two trips, need storage that long expressions describe.
+IN_SEGMENTS = {
+    "states that scans give each other": (
+        """g (double[?] x, double[N] scanned) => (double[?] last) {
+            last, items = Scan <num_scan_inputs = 1, body = b (double[N] s, double[N] t, double[] e) => (double[] s2, double[N] t2) {
+              s2 = Identity (t)
+              t2 = Sigmoid (t)
+            }> (scanned, x, scanned)
+        }""",
+        {"x": (4,), "scanned": (4,)},
+    ),
+    "slices of a state, added to it": (
+        """g (double[M,N] x, double a) => (double[M,N] last) {
+            zero = Constant <value_ints = [0]> ()
+            one = Constant <value_ints = [1]> ()
+            axis = Constant <value_int = 1> ()
+            shape = Shape (x)
+            trips = Gather (shape, axis)
+            state, last = Loop (trips, "", x, x) <body = b (int64 i, bool go, double[M] s, double[?,?] t) => (bool on, double[M] s2, double[] t2) {
+              on = Identity (go)
+              first = Slice (s, zero, one, zero)
+              first_shape = Shape (first)
+              none = Constant <value_int = 0> ()
+              row = Expand (none, first_shape)
+              s2 = ScatterElements <axis = 0, reduction = "add"> (s, row, first)
+              t2 = Add (t, a)
+            }>
+        }""",
+        {"x": (2, 4), "a": ()},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", IN_SEGMENTS)
+def test_storage_for_segments_is_proved_to_suffice(case, monkeypatch):
+    text, shapes = IN_SEGMENTS[case]
+    model = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 18]>\n{text}')
+    random = np.random.default_rng(0)
+    feeds = {name: random.standard_normal(shape) for name, shape in {**shapes, "u": next(iter(shapes.values()))}.items()}
+    made = rondel.grad(model, list(shapes), "last", "u", checkpoint=2)
+    run_as(monkeypatch, "0")
+    want = [r.tobytes() for r in rondel.InferenceSession(made).run(None, feeds)]
+    run_as(monkeypatch, "2")
+    session = rondel.InferenceSession(made)
+    for _ in range(3):
+        assert [r.tobytes() for r in session.run(None, feeds)] == want

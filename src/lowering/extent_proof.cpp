@@ -50,7 +50,7 @@ class Case {
 
   /// Whether nothing can be as it is in this case. `left`: how many more cases may be looked at.
   bool is_impossible(int& left) {
-    // The first facts may do. All of them may be more than the search for a contradiction can take.
+    // Facts of what facts are about come later: all of them may be more than can be looked at.
     while (rows_.have_solution()) {
       if (new_factors_.empty()) return split(left);
       for (const Symbol factor : std::exchange(new_factors_, {})) meet(factor);

@@ -54,7 +54,8 @@ class Inference {
     }
   }
 
-  /// What a loop or `if` that stays broken computes has the types that the graph tells.
+  /// What a loop or `if` that stays broken, or a branch that is not taken, computes has the types
+  /// that the graph tells.
   void keep_types_inside(RegionId outer) {
     for (const RegionId r : g_.regions_below(outer)) {
       for (const ValueId v : g_.region(r).params) type(v) = g_.value(v).type;
@@ -587,6 +588,8 @@ class Inference {
     need_condition(n);
     const Node& node = g_.node(n);
     if (const std::optional<RegionId> taken = taken_branch(node, k_)) {
+      for (const RegionId r : node.regions)
+        if (r != *taken) keep_types_inside(r);
       region(*taken);
       for (std::size_t j = 0; j < node.outputs.size(); ++j)
         set_output(node, j, type(g_.region(*taken).results.at(j)));

@@ -26,6 +26,18 @@ TEST(Infer, StatesAreWidenedUntilTheyHold) {
                     HasSubstr("%x: f32[?], %y: f32[...]"), HasSubstr("%z: f32[?] = concat")));
 }
 
+TEST(Infer, ABranchThatIsNotTakenKeepsItsTypes) {
+  const Graph g = parse(R"g(graph "g" (%x: f32[2]) {
+    %never = constant value=bool[] {false}
+    %y = if(%never) { then { %a = neg(%x) yield %a } else { yield %x } }
+    yield %y })g");
+  const NodeId n = g.value(g.root().results[0]).producer;
+  const ValueId unread = g.region(g.node(n).regions[0]).results[0];
+  TypeEnvironment k = environment_around(g, n);
+  infer_node(g, n, k);
+  EXPECT_EQ(k.types[index(unread)], g.value(unread).type);
+}
+
 TEST(Infer, StacksHaveTheTripsWhereTheyAreCertain) {
   EXPECT_THAT(typed(R"g(graph "g" (%s: f32[N, 3], %u: f32[3, 5], %c: bool[]) {
     %t = constant value=i64[] {7}

@@ -320,6 +320,21 @@ def test_assertions_are_kept(place, compiled, tmp_path):
     session(tmp_path / "m.onnx").run(None, bad)
 
 
+def test_an_output_that_is_an_input_does_not_carry_assertions():
+    source = model("""main (float x, float[3] row, int64 trips) => (float[n,3] rows, float x) {
+  empty = SequenceEmpty <dtype = 1> ()
+  list = Loop (trips, "", empty) <body = b (int64 i, bool go, seq(float[3]) s) => (bool on, seq(float[3]) t) {
+    on = Identity (go)
+    t = SequenceInsert (s, row)
+  }>
+  rows = ConcatFromSequence <axis = 0, new_axis = 1> (list)
+}""")
+    feeds = {"x": f32(2)[0], "row": f32(0, 1, 2), "trips": np.int64(2)}
+    written = rondel.export(source, compiled=True)
+    agree(session(written).run(None, feeds), session(source).run(None, feeds))
+    onnx.checker.check_model(rondel.grad(source, ["row"], ["rows"]), full_check=True)
+
+
 def test_an_assertion_holds_where_the_result_is_empty():
     """Some runtimes do not check the index of a Gather with an empty result: possibly empty results go through an If."""
     net = Net()

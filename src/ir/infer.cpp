@@ -207,9 +207,10 @@ class Inference {
     each(said.made_elements(), [&](auto v, Integers e) {
       for (Integer& i : e) i = by_state(i).value_or(i);
       // Arithmetic in 64 bits wraps around, expressions do not.
-      std::ranges::replace_if(
-          e, [&](const Integer& i) { return k_.trips.changes(i) && !TripIndices::fits(i); },
-          Integer());
+      const auto wraps = [&](const Integer& i) {
+        return i.symbolic() && !(k_.trips.changes(i) ? TripIndices::fits(i) : fits_with_sizes(i));
+      };
+      std::ranges::replace_if(e, wraps, Integer());
       if (std::ranges::any_of(e, is_known)) k_.elements[v] = e;
       if (std::ranges::all_of(e, &Integer::known)) keep_list(v, e);
     });

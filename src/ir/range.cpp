@@ -2,6 +2,8 @@
 
 #include "ir/expression.h"
 
+#include <cmath>
+
 namespace rondel::ir {
 namespace {
 
@@ -28,6 +30,22 @@ struct RangeArithmetic {
     return {0, floor_div(x.most, y.least)};
   }
 };
+
+/// An upper bound on the absolute value of an expression in which products of names are sizes.
+double magnitude(const Integer& i) {
+  constexpr auto largest = static_cast<double>(largest_listed);
+  if (i.known()) return std::abs(static_cast<double>(*i.number));
+  const Expression& x = i.symbol.expression();
+  if (x.kind == Expression::Kind::name) return largest;
+  if (x.kind != Expression::Kind::sum) return magnitude(x.a);
+  double sum = std::abs(static_cast<double>(x.constant));
+  for (const Term& term : x.terms) {
+    double product = 1;
+    for (const Symbol factor : term.factors) product *= magnitude(Integer(factor));
+    sum += std::abs(static_cast<double>(term.coefficient)) * std::min(product, largest);
+  }
+  return sum;
+}
 
 /// A term max(a, 0) or -max(a, 0) of a sum.
 struct Excess {
@@ -105,6 +123,11 @@ Integer greatest(const Integer& e, const RangeOfName& range_of) {
 
 bool never_positive(const Integer& e, const RangeOfName& range_of) {
   return never_positive(e, range_of, most_cases);
+}
+
+bool fits_with_sizes(const Integer& i) {
+  constexpr double most = 0x1p62;
+  return (i.known() || i.symbolic()) && magnitude(i) < most;
 }
 
 }  // namespace rondel::ir

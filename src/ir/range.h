@@ -15,4 +15,8 @@ Integer greatest(const Integer&, const RangeOfName&);
 /// Whether the expression certainly is at most 0.
 bool never_positive(const Integer&, const RangeOfName&);
 
+/// Whether arithmetic in 64 bits gives this integer, instead of wrapping around: whether it is
+/// small enough if the products of names in it are sizes, at most `largest_listed`.
+bool fits_with_sizes(const Integer&);
+
 }  // namespace rondel::ir

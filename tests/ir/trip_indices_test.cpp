@@ -1,5 +1,7 @@
 #include "ir/trip_indices.h"
 
+#include "ir/range.h"
+
 #include <gtest/gtest.h>
 
 namespace rondel::ir {
@@ -55,6 +57,14 @@ TEST_F(TripIndicesTest, an_expression_fits_if_its_arithmetic_does_not_wrap_aroun
   EXPECT_TRUE(TripIndices::fits(max(i - 3, 0)) && TripIndices::fits(floor_div(i, 7)));
   EXPECT_FALSE(TripIndices::fits(i * large) || TripIndices::fits(i * t * n));
   EXPECT_FALSE(TripIndices::fits(i + large) || TripIndices::fits(Integer()));
+}
+
+TEST_F(TripIndicesTest, products_of_names_are_sizes) {
+  constexpr std::int64_t large = std::int64_t{1} << 62;
+  EXPECT_TRUE(fits_with_sizes(i * t * n) && fits_with_sizes(min(i, large)));
+  EXPECT_TRUE(fits_with_sizes(max(i - largest_listed - 1, 0)));
+  EXPECT_FALSE(fits_with_sizes(i + large) || fits_with_sizes(i * large));
+  EXPECT_FALSE(fits_with_sizes(max(i - large, 0)) || fits_with_sizes(Integer()));
 }
 
 TEST_F(TripIndicesTest, an_index_may_have_factors) {

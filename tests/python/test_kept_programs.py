@@ -227,6 +227,14 @@ PROGRAMS = {
 }""",
         [({"x": np.zeros(n, np.float32), "trips": np.int64(3)}, [[1, 4, 1]]) for n in (0, 1, 5)],
     ),
+    "a sum of an extent that wraps around": (
+        """main (float[n] x) => (int64[...] y) <int64[1] large = {9223372036854775807}, int64[1] zero = {0}> {
+  extent = Shape (x)
+  sum = Add (extent, large)
+  y = Min (zero, sum)
+}""",
+        [({"x": np.zeros(n, np.float32)}, [[want]]) for n, want in ((7, 6 - 2**63), (0, 0), (1, -(2**63)))],
+    ),
     "columns of a list that two inserts and an erase let grow": (
         """main (int64 trips) => (float[...] y) {
   y = Loop (trips, "") <body = outer (int64 i, bool go) => (bool on, float[...] columns) {

@@ -52,6 +52,7 @@ class LoopGradient {
     for (const std::size_t k : scans_) {
       reverse_.axis_out.push_back(parts().axis_in[k]);
       reverse_.reverse_out.push_back(parts().reverse_in[k] != 0 ? 0 : 1);
+      reverse_.declared.push_back(type(element(k)));
     }
     std::vector<ValueId> inputs{count_};
     inputs.insert(inputs.end(), initial_.begin(), initial_.end());

@@ -3,6 +3,7 @@
 #include "ir/expression.h"
 #include "lowering/inequalities.h"
 
+#include <array>
 #include <deque>
 #include <map>
 
@@ -18,6 +19,7 @@ using Factors = std::vector<Symbol>;
 /// Limits on the work for one proof.
 constexpr std::size_t most_products = 64;
 constexpr int most_cases = 2000;
+constexpr std::array steps_to_try{2, 4, 100};
 
 bool is_never_negative(Symbol factor) { return Integer(factor).at_least(0); }
 
@@ -38,7 +40,7 @@ std::vector<AtMost> facts_of_quotient(const Integer& q, const Expression& e) {
 /// lists holds.
 class Case {
  public:
-  explicit Case(const FactsOfName& facts_of) : facts_of_(facts_of) {}
+  Case(const FactsOfName& facts_of, int steps) : facts_of_(facts_of), steps_(steps) {}
 
   /// Adds the fact, or that there are at least `more` between its sides.
   void add(const AtMost& fact, std::int64_t more = 0) {
@@ -50,9 +52,9 @@ class Case {
 
   /// Whether nothing can be as it is in this case. `left`: how many more cases may be looked at.
   bool is_impossible(int& left) {
-    // Facts of what facts are about come later: all of them may be more than can be looked at.
     while (rows_.have_solution()) {
-      if (new_factors_.empty()) return split(left);
+      if (steps_ == 0 || new_factors_.empty()) return split(left);
+      --steps_;
       for (const Symbol factor : std::exchange(new_factors_, {})) meet(factor);
     }
     return true;
@@ -157,6 +159,7 @@ class Case {
   }
 
   const FactsOfName& facts_of_;
+  int steps_;  ///< how often facts about what facts are about may still be added
   Inequalities rows_;
   std::map<Factors, std::size_t> products_;
   std::map<Symbol, std::vector<AtMost>> known_;
@@ -164,11 +167,15 @@ class Case {
   std::deque<std::pair<Symbol, Fact>> open_maxima_, open_names_;
 };
 
+/// All facts may be more than can be looked at, where a few do: those about a and b, and about what
+/// these are about, come first.
 bool follows(const Integer& a, const Integer& b, const FactsOfName& facts_of) {
-  Case all(facts_of);
-  all.add({b, a}, 1);
-  int left = most_cases;
-  return all.is_impossible(left);
+  return std::ranges::any_of(steps_to_try, [&](int steps) {
+    Case all(facts_of, steps);
+    all.add({b, a}, 1);
+    int left = most_cases;
+    return all.is_impossible(left);
+  });
 }
 
 /// The factors of a product, in order; none of a sum, and of what may be negative.

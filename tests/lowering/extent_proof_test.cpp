@@ -155,16 +155,6 @@ TEST(ExtentProof, APartOfAPartOfAPartHasRoom) {
                      facts));
 }
 
-TEST(ExtentProof, WhatSimpleFactsTellNeedsNoOthers) {
-  // The segments of `chunk` trips each in which a gradient computes n trips again.
-  const Integer n(name("n")), chunk = ir::max(ir::min(n, 2), 1), whole = ir::floor_div(n, chunk),
-                              segments = whole + ir::min(n - whole * chunk, 1), trip(name("trip"));
-  const Facts facts{{"rows", {at_most("rows", {"first + trip"})}},
-                    {"trip", {at_most("trip", {"room - 1"}), {{{trip, segments - 1}}}}}};
-  EXPECT_TRUE(proves("rows", "room + first", facts));
-  EXPECT_FALSE(proves("rows + 2", "room + first", facts));
-}
-
 TEST(ExtentProof, OfSeveralBoundsTheLargestOnesCount) {
   EXPECT_EQ(at_most("m", {"a", "a + 1", "a"}).size(), 1U);
   EXPECT_EQ(at_most("m", {"a", "b"}).size(), 2U);

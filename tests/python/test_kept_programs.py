@@ -235,6 +235,20 @@ PROGRAMS = {
 }""",
         [({"x": np.zeros(n, np.float32)}, [[want]]) for n, want in ((7, 6 - 2**63), (0, 0), (1, -(2**63)))],
     ),
+    "parts of the first element of a state that grows by them": (
+        """main (int64[n] a, int64[m] b, int64 trips) => (int64[...] x, int64[...] sizes) <int64[1] zero = {0}, int64[1] one = {1}, int64[1] end = {9223372036854775807}> {
+  x, y, sizes = Loop (trips, "", a, b) <body = body (int64 i, bool go, int64[k] s, int64[l] t) => (bool on, int64[...] joined, int64[...] u, int64[...] size) {
+    on = Identity (go)
+    trip = Reshape (i, one)
+    first = Slice (t, zero, one, zero)
+    part = Slice (first, trip, end, zero)
+    joined = Concat <axis = 0> (s, part)
+    u = Identity (joined)
+    size = Size (part)
+  }>
+}""",
+        [({"a": np.arange(n), "b": np.array([7, 8]), "trips": np.int64(4)}, [[*range(n), 7], [1, 0, 0, 0]]) for n in (3, 1, 4)],
+    ),
     "columns of a list that two inserts and an erase let grow": (
         """main (int64 trips) => (float[...] y) {
   y = Loop (trips, "") <body = outer (int64 i, bool go) => (bool on, float[...] columns) {

@@ -195,3 +195,32 @@ def test_storage_for_segments_is_proved_to_suffice(case, monkeypatch):
     session = rondel.InferenceSession(made)
     for _ in range(3):
         assert [r.tobytes() for r in session.run(None, feeds)] == want
+
+
+@pytest.mark.parametrize("columns", [2, 0])
+def test_the_adjoint_of_a_scan_of_no_elements_has_its_shape(columns, monkeypatch):
+    """What the inner loop makes of the column has no rank, as far as the rules know, and so has the adjoint of the column."""
+    model = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["" : 22]>
+        g (double[?,?] x, double[3,3] w, int64[1,1] row) => (double[3,3] y) {
+            y = Scan <num_scan_inputs = 2, scan_input_axes = [-1, -1], body = outer (double[3,3] s, double[N] column, double[?] first) => (double[3,3] s2) {
+              trips = Shape (column)
+              axes = Constant <value_ints = [0]> ()
+              last, s2 = Loop (trips, "", first, s) <body = inner (int64 i, bool go, double[] c, double[3,3] t) => (bool on, double[N] c2, double[3,3] t2) {
+                sum = ReduceLogSum <keepdims = 0> (c, axes)
+                width = Constant <value_ints = [3]> ()
+                sums = Expand (sum, width)
+                update = Unsqueeze (sums, axes)
+                t2 = ScatterND <reduction = "min"> (t, row, update)
+                c2 = Identity (column)
+                on = Identity (go)
+              }>
+            }> (w, x, x)
+        }""")
+    random = np.random.default_rng(0)
+    feeds = {"x": random.uniform(0.1, 0.3, (2, columns)), "w": random.standard_normal((3, 3)), "row": np.array([[2]]), "u": np.ones((3, 3))}
+    made = rondel.grad(model, ["x"], "y", "u", checkpoint=2)
+    for jit in ("0", "2"):
+        run_as(monkeypatch, jit)
+        (gradient,) = rondel.InferenceSession(made).run(["grad_x"], feeds)
+        assert gradient.shape == (2, columns)
+        assert gradient.any() == (columns > 0)

@@ -289,7 +289,7 @@ void RegionTree::visit_kernel(NodeId n, Position at) {
   if (ops::calls_kernel(*node.op)) return kernels_.push_back({n, at, nullptr, {}});
   if (ops::meaning_as<ops::Composite>(*node.op) != nullptr)
     return refuse_itself(
-        n, fmt::format("{} needs ranks that the model does not tell", ir::where(g_, n)),
+        n, fmt::format("{} needs ranks or extents that the model does not tell", ir::where(g_, n)),
         "declared shapes would do");
   refuse_itself(n, fmt::format("{} makes values whose sizes data decide", ir::where(g_, n)),
                 "a form of fixed size, such as a mask, would do");

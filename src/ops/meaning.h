@@ -111,15 +111,18 @@ struct LoopNest : ir::Meaning {
 
 /// A small graph of simpler ops, which replaces the node before lowering. `fn` returns one value
 /// for each output. Optional inputs that are not given are ValueId::none. The node is only replaced
-/// where the ranks of the inputs `ranked` are known; else that is done when the model runs. With
-/// `axis`, ranks are needed only if the attribute of that name counts from the first axis.
+/// where the ranks of the inputs `ranked` are known, and `ready`, if it is given, is true; else
+/// that is done when the model runs. With `axis`, ranks are needed only if the attribute of that
+/// name counts from the first axis.
 struct Composite : ir::Meaning {
   using Fn = std::function<std::vector<ir::ValueId>(ir::Builder&, const ir::Node&)>;
-  Composite(Fn f, std::vector<std::size_t> inputs, std::string_view a)
-      : fn(std::move(f)), ranked(std::move(inputs)), axis(a) {}
+  using Ready = bool (*)(const ir::Graph&, const ir::Node&);
+  Composite(Fn f, std::vector<std::size_t> inputs, std::string_view a, Ready r)
+      : fn(std::move(f)), ranked(std::move(inputs)), axis(a), ready(r) {}
   Fn fn;
   std::vector<std::size_t> ranked;
   std::string_view axis;
+  Ready ready;
 };
 
 /// A C++ function, in one of two forms.
@@ -198,7 +201,11 @@ inline auto nest_on_buffers(LoopNest::Fn f) {
 }
 inline auto composite(Composite::Fn f, std::vector<std::size_t> ranked = {},
                       std::string_view axis = {}) {
-  return std::make_shared<Composite>(std::move(f), std::move(ranked), axis);
+  return std::make_shared<Composite>(std::move(f), std::move(ranked), axis, nullptr);
+}
+/// Not an overload: `{0}` would be a null pointer.
+inline auto composite_once(Composite::Ready ready, Composite::Fn f) {
+  return std::make_shared<Composite>(std::move(f), std::vector<std::size_t>(), "", ready);
 }
 inline auto kernel(SizedKernelMeaning::Prepare reference,
                    SizedKernelMeaning::Prepare fast = nullptr,

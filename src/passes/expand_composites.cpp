@@ -12,8 +12,9 @@
 namespace rondel::passes {
 namespace {
 
-/// Whether the ranks are known that the expansion needs.
-bool ranks_known(const ir::Graph& g, const ir::Node& node, const ops::Composite& composite) {
+/// Whether the ranks are known that the expansion needs, and what else it needs.
+bool enough_known(const ir::Graph& g, const ir::Node& node, const ops::Composite& composite) {
+  if (composite.ready != nullptr && !composite.ready(g, node)) return false;
   if (!composite.axis.empty() && node.attributes.i(composite.axis) < 0) return true;
   return std::ranges::all_of(composite.ranked, [&](std::size_t k) {
     return k >= node.inputs.size() || node.inputs[k] == ir::ValueId::none ||
@@ -35,7 +36,7 @@ bool expand_composites(ir::Graph& g) {
       pending.pop_back();
       const ir::Node& node = g.node(n);
       const auto* composite = ops::meaning_as<ops::Composite>(*node.op);
-      if (composite == nullptr || !ranks_known(g, node, *composite) || !ir::rule_holds(g, n))
+      if (composite == nullptr || !enough_known(g, node, *composite) || !ir::rule_holds(g, n))
         continue;
       if (!items) items.emplace(g);
       const std::size_t before = g.node_count();

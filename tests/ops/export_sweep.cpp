@@ -144,7 +144,8 @@ void check_other_forms(const OpCase& c, const std::vector<Value>& want) {
 /// texts and mel_weight_matrix have their cases beside ONNX Runtime in tests/python:
 /// test_learned_models.py and test_maps.py (with export) and op_cases.py.
 constexpr std::string_view ops_without_line =
-    " assertion bernoulli class_probabilities col2im concat_from_sequence constant conv_transpose "
+    " affine_grid assertion bernoulli class_probabilities col2im concat_from_sequence constant "
+    "conv_transpose "
     "deform_conv "
     "global_average_pool global_lp_pool global_max_pool "
     "gradient grid_sample group_normalization if image_decoder lone_in_sequence loop multinomial "

@@ -665,6 +665,13 @@ def grid_sample(rng, dtype, opset):
                     yield values, {"mode": mode, "padding_mode": padding, "align_corners": aligned}, 1
 
 
+def affine_grid(rng, dtype, opset):
+    for size in ((1, 2, 3, 4), (3, 1, 2, 5), (1, 1, 2, 3, 4), (2, 3, 2, 2, 3), (0, 1, 2, 2)):
+        axes = len(size) - 2
+        for aligned in (0, 1):
+            yield [draw(rng, dtype, (size[0], axes, axes + 1), special=False), np.array(size)], {"align_corners": aligned}, 1
+
+
 def lp_pool(rng, dtype, opset):
     for shape, attributes in (
         ((2, 3, 9), {"kernel_shape": [3]}),
@@ -879,6 +886,7 @@ OPS = {
     "Det": (["float32", "float64"], det, 1e-3),
     "LRN": (["float32"], lrn, 1e-5),
     "GridSample": (["float32", "float64"], grid_sample, 1e-3),
+    "AffineGrid": (["float32", "float64"], affine_grid, 1e-5),
     "LpPool": (["float32"], lp_pool, 1e-5),
     "DFT": (["float32", "float64"], dft, 1e-5),
     "STFT": (["float32", "float64"], stft, 1e-5),

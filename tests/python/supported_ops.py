@@ -22,7 +22,7 @@ PRODUCTS = "MatMul Gemm Conv ConvTranspose LSTM MatMulInteger ConvInteger QLinea
 MOVEMENT = """
     Shape Size Reshape Squeeze Unsqueeze Flatten Transpose Concat Split Slice Gather Expand Tile Pad Trilu
     Range Constant ConstantOfShape NonZero Compress ReverseSequence TensorScatter BitCast
-    Resize Upsample GridSample NonMaxSuppression
+    Resize Upsample AffineGrid GridSample NonMaxSuppression
 """
 
 SIGNAL = "DFT STFT MelWeightMatrix ImageDecoder"

@@ -303,6 +303,8 @@ CASES = [
         for how in [{}, dict(coordinate_transformation_mode="align_corners")]
     ],
     Case("Resize", (1, 1, 6, 4), None, None, i64(1, 1, 3, 4), opset=19, mode="linear", antialias=1),
+    Case("AffineGrid", (1, 2, 3), i64(1, 1, 3, 2), opset=20),
+    Case("AffineGrid", (2, 3, 4), i64(2, 1, 2, 3, 2), opset=20, align_corners=1),
     *[
         Case("GridSample", (2, 2, 4, 5), (2, 3, 2, 2), opset=20, mode=mode, padding_mode=padding, align_corners=aligned)
         for mode in ("linear", "nearest", "cubic")

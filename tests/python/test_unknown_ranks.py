@@ -21,6 +21,11 @@ OPS = {
     "GlobalLpPool": ("y = GlobalLpPool <p = 2> (x)", [X, X3]),
     "ConvTranspose": ("y = ConvTranspose <strides = [2, 2]> (x, k)", [X]),
     "LayerNormalization": ("v = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> () y = LayerNormalization <axis = 3> (x, v)", [X]),
+    "AffineGrid": (
+        "size = Shape (x) r = Shape (size) one = Div (two, two) n = Sub (r, two) m = Sub (r, one) s = Concat <axis = 0> (one, n, m) "
+        "t = ConstantOfShape <value = float[1] {0.5}> (s) y = AffineGrid (t, size)",
+        [X, X.reshape(1, 2, 2, 2, 4)],
+    ),
     "GridSample": ("y = GridSample <mode = \"linear\"> (x, grid)", [X]),
 }
 POOLS = {
@@ -67,6 +72,21 @@ def test_the_bits_are_those_of_a_model_with_shapes(name):
         for extent in x.shape:
             told.graph.input[0].type.tensor_type.shape.dim.add().dim_value = extent
         same(session(unranked(nodes)).run(None, {"x": x})[0], session(told).run(None, {"x": x})[0])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_axes_of_an_image_may_be_known_only_when_it_runs(monkeypatch, way):
+    run_as(monkeypatch, way)
+    made = model("g (float[1,c,n] x, int64[k] image, int64[k] block) => (float y) { y = Col2Im (x, image, block) }", opset=21)
+    made.graph.output[0].type.tensor_type.ClearField("shape")
+    running = session(made)
+    for x, image, block in ((X3, [5], [2]), (X.reshape(1, 8, 4), [3, 3], [2, 2]), (X3, [6], [2]), (X3, [5], [2])):
+        feeds = {"x": x, "image": np.array(image), "block": np.array(block)}
+        if image == [6]:
+            with refused(rondel.CallerError, "Col2Im", "have 5 positions"):
+                running.run(None, feeds)
+        else:
+            same(running.run(None, feeds)[0], onnx.reference.ReferenceEvaluator(made).run(None, feeds)[0])
 
 
 def test_a_wrong_rank_names_the_node():

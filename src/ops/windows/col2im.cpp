@@ -84,10 +84,13 @@ void col2im_rule(ir::TypeContext& c) {
   c.output(0, ir::Type::tensor(x.dtype(), std::move(out)));
 }
 
+std::optional<std::size_t> image_axes(const ir::Graph& g, const ir::Node& n) {
+  return image_axes(n.attributes, g.value(n.inputs[1]).type, g.value(n.inputs[2]).type);
+}
+
 std::vector<ValueId> sum_of_blocks(ir::Builder& b, const ir::Node& n) {
   const ValueId image = n.inputs[1], block = n.inputs[2];
-  const auto axes = image_axes(n.attributes, b.graph().value(image).type,
-                               b.graph().value(block).type);
+  const auto axes = image_axes(b.graph(), n);
   if (!axes) unsupported("a Col2Im whose image_shape has an unknown number of elements");
   const kernels::WindowSpec spec = window_spec(n.attributes);
   Ints begins, dilations, strides;
@@ -123,7 +126,9 @@ const ir::OpEntry col2im{{
     .inputs = {{"x"}, {"image_shape"}, {"block_shape"}},
     .attributes = {{"dilations", Ints{}}, {"pads", Ints{}}, {"strides", Ints{}}},
     .type = col2im_rule,
-    .meaning = composite(sum_of_blocks),
+    .meaning = composite_once(
+        [](const ir::Graph& g, const ir::Node& n) { return image_axes(g, n).has_value(); },
+        sum_of_blocks),
     .value_inputs = {1, 2},
 }};
 

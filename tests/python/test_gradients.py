@@ -400,6 +400,14 @@ RUN_TELLS = {
         [dict(x=(2, 1, 4), at=[[[[3], [3]]], [[[0], [-1]]]])],
     ),
     **{
+        f"the rank of what axis {axis} is gathered of": (
+            f"""f (double[12] x, int64[R] shape, int64[A,B] at) => (double[] y) {{
+                 r = Reshape (x, shape)  g = Gather <axis = {axis}> (r, at)  y = Sin (g) }}""",
+            [dict(x=(12,), shape=shape, at=[[0, 1, -1, 0]]) for shape in ([2, 6], [3, 2, 2], [2, 3, 1, 2], *([[12]] if axis == 0 else []))],
+        )
+        for axis in (0, 1)
+    },
+    **{
         f"how much {mode} repeats": (
             f'f (double[3,N] x, int64[P] pads, int64[A] axes) => (double[B,C] y) {{ p = Pad <mode = "{mode}"> (x, pads, , axes)  y = Sin (p) }}',
             [dict(x=(3, 4), pads=[1, 2], axes=[-1]), dict(x=(3, 2), pads=[1, 0, 2, 1], axes=[0, 1])],

@@ -6,6 +6,8 @@
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
+#include <numeric>
+
 namespace rondel::ops {
 namespace {
 
@@ -75,17 +77,31 @@ std::vector<ir::ValueId> batched_gather(ir::Builder& b, const ir::Node& node,
   return same_call(b, node, values_of(inputs), node.attributes);
 }
 
+/// x, whose rank is unknown, with the axes after `axis` merged into one.
+ir::ValueId with_axes_merged_after(ir::Builder& b, ir::ValueId x, std::int64_t axis) {
+  ir::Ints before(static_cast<std::size_t>(axis + 1));
+  std::iota(before.begin(), before.end(), 0);
+  std::vector<ir::ValueId> shape{b("gather", {b("shape", {x}), b.integers(before)})};
+  shape.push_back(b("reduce_prod", {b("shape", {x}, {{"start", axis + 1}})}, {{"keepdims", 1}}));
+  return b("reshape", {x, b("concat", std::move(shape), {{"axis", 0}})}, {{"allowzero", 1}});
+}
+
 /// The adjoint of each slice is added to the position that the slice was taken from. The axes of
-/// the indices are merged into one first.
+/// the indices are merged into one first; where the rank of x is unknown, the axes behind `axis`,
+/// too.
 std::vector<ir::ValueId> gather_gradient(ir::Builder& b, const ir::Node& node,
                                          std::span<const ir::ValueId> adjoints) {
-  const ir::ValueId x = node.inputs[0];
-  const std::int64_t axis = axis_from_end(b, x, node.attributes.i("axis"));
+  const std::int64_t from_front = node.attributes.i("axis");
+  const bool merges = from_front >= 0 && !b.graph().value(node.inputs[0]).type.has_rank();
+  const ir::ValueId x = merges ? with_axes_merged_after(b, node.inputs[0], from_front)
+                               : node.inputs[0];
+  const std::int64_t axis = axis_from_end(b, x, from_front);
   const ir::ValueId indices = b("reshape", {node.inputs[1], b.integers({-1})});
   const ir::ValueId shape = shape_with_extent(b, x, axis, b("shape", {indices}));
   const ir::ValueId slices = b("reshape", {adjoints[0], shape}, {{"allowzero", 1}});
   const ir::ValueId positions[] = {indices};
-  return {scatter_adjoint(b, slices, x, {axis}, positions), ir::ValueId::none};
+  const ir::ValueId sums = scatter_adjoint(b, slices, x, {axis}, positions);
+  return {merges ? with_shape_of(b, sums, node.inputs[0]) : sums, ir::ValueId::none};
 }
 
 const ir::OpEntry gather{{

@@ -139,7 +139,9 @@ TEST(Extents, Reshaped) {
   };
   EXPECT_EQ(type_of_y("%x: f32[N, 6, M]", reshape("[1] {-1}")), "f32[6 * M * N]");
   EXPECT_EQ(type_of_y("%x: f32[N, 6]", reshape("[2] {-1, 3}")), "f32[2 * N, 3]");
-  EXPECT_EQ(type_of_y("%x: f32[N, 6, M]", reshape("[2] {0, -1}")), "f32[N, (6 * M * N) / N]");
+  EXPECT_EQ(type_of_y("%x: f32[N, 6, M]", reshape("[2] {0, -1}")), "f32[N, 6 * M]");
+  EXPECT_EQ(type_of_y("%x: f32[0, 6]", reshape("[3] {0, -1, 3}")), "f32[0, 2, 3]");
+  EXPECT_EQ(type_of_y("%x: f32[0, 6]", reshape("[2] {-1, 3}")), "f32[0, 3]");
   EXPECT_EQ(type_of_y("%x: f32[N, 8]", reshape("[3] {0, 2, 4}")), "f32[N, 2, 4]");
   check({
       {"%x: f32[B, T, 12]",

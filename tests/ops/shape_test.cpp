@@ -139,6 +139,7 @@ TEST(Move, OtherShapes) {
     row_major x=[[1, 2, 3], [4, 5, 6]] -> [[1, 2, 3], [4, 5, 6]]
     row_major x=i8[1, -2] -> i8[1, -2]
     reshape x=[1, 2, 3, 4] shape=i64[2, -1] -> [[1, 2], [3, 4]]
+    reshape x=f32(0,6) shape=i64[0, -1, 4] -> error: 6 elements cannot be divided into extents whose product is 4
     flatten x=[[[1], [2]]]; axis=2 -> [[1], [2]]
     squeeze x=[[1, 2]] axes=i64[0] -> [1, 2]
     unsqueeze x=[1, 2] axes=i64[1] -> [[1], [2]]

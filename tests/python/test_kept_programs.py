@@ -249,6 +249,12 @@ PROGRAMS = {
 }""",
         [({"a": np.arange(n), "b": np.array([7, 8]), "trips": np.int64(4)}, [[*range(n), 7], [1, 0, 0, 0]]) for n in (3, 1, 4)],
     ),
+    "an empty batch that keeps the extents behind it": (
+        """main (float[n,6] x) => (float[...] y) <int64[3] shape = {0, -1, 3}> {
+  y = Reshape (x, shape)
+}""",
+        [({"x": np.zeros((n, 6), np.float32)}, [np.zeros((n, 2, 3))]) for n in (2, 0, 1)],
+    ),
     "columns of a list that two inserts and an erase let grow": (
         """main (int64 trips) => (float[...] y) {
   y = Loop (trips, "") <body = outer (int64 i, bool go) => (bool on, float[...] columns) {

@@ -5,7 +5,6 @@
 #include "ops/type_rules.h"
 
 #include <algorithm>
-#include <ranges>
 
 namespace rondel::ops {
 namespace {
@@ -18,6 +17,7 @@ using ir::Extent;
 struct NewExtent {
   enum Kind : std::uint8_t { extent, inferred, unknown } kind = unknown;
   Extent e = {};
+  bool kept = false;  ///< it is the extent of x on that axis
 };
 
 NewExtent new_extent(const ir::Integer& w, const ir::Type& x, std::size_t axis, bool allow_zero,
@@ -27,26 +27,76 @@ NewExtent new_extent(const ir::Integer& w, const ir::Type& x, std::size_t axis, 
           w.number.value_or(0));
   if (w == -1) return {NewExtent::inferred};
   if (!w.at_least(0)) return {};
-  if (allow_zero || w.at_least(1)) return {NewExtent::extent, Extent(w)};
+  const bool has_axis = x.has_rank() && a < x.rank(),
+             same = has_axis && ir::Integer(x.extent(a)) == w;
+  if (allow_zero || w.at_least(1)) return {NewExtent::extent, Extent(w), same};
   // 0 keeps the extent of x.
   if (!x.has_rank()) return {};
-  require(w != 0 || a < x.rank(), "the new shape keeps axis {}, which x does not have", axis);
-  if (w == 0) return {NewExtent::extent, x.extent(a)};
-  if (a < x.rank() && !(ir::Integer(x.extent(a)) == w)) return {};
-  if (a >= x.rank()) conditions.not_negative(w - 1);
-  return {NewExtent::extent, Extent(w)};
+  require(w != 0 || has_axis, "the new shape keeps axis {}, which x does not have", axis);
+  if (w == 0) return {NewExtent::extent, x.extent(a), true};
+  if (has_axis && !same) return {};
+  if (!has_axis) conditions.not_negative(w - 1);
+  return {NewExtent::extent, Extent(w), same};
+}
+
+/// What the elements of the new shape mean, in order. One missing extent follows from the others,
+/// because the number of elements does not change.
+struct NewShape {
+  std::vector<NewExtent> axes;
+  std::optional<std::size_t> inferred;  ///< the axis of -1
+  std::optional<std::size_t> missing;   ///< the last axis of which no extent is given
+  std::size_t missing_count = 0;
+
+  /// Whether an axis counts as elements are counted. For -1, those that keep their extent do not,
+  /// so that an empty batch keeps the extents behind it: [0, 6] becomes [0, 2, 3] by [0, -1, 3].
+  bool counts(std::size_t a) const { return !inferred || a >= axes.size() || !axes[a].kept; }
+  bool gives(std::size_t a) const { return axes[a].kind == NewExtent::extent && counts(a); }
+};
+
+NewShape new_shape(const ir::Integers& list, const ir::Type& x, bool allow_zero,
+                   Conditions& conditions) {
+  NewShape shape;
+  for (std::size_t a = 0; a < list.size(); ++a) {
+    const NewExtent w = new_extent(list[a], x, a, allow_zero, conditions);
+    shape.axes.push_back(w);
+    if (w.kind == NewExtent::extent) continue;
+    require(w.kind != NewExtent::inferred || !shape.inferred, "the new shape has -1 twice");
+    if (w.kind == NewExtent::inferred) shape.inferred = a;
+    shape.missing = a;
+    ++shape.missing_count;
+  }
+  return shape;
+}
+
+/// The elements of x, as far as they count.
+ir::Integer elements_of(const ir::Type& x, const NewShape& shape) {
+  ir::Integer all = 1;
+  for (std::size_t a = 0; a < x.extents().size(); ++a)
+    if (shape.counts(a)) all = all * x.extents()[a];
+  return all;
+}
+/// The product of the given extents, as far as they count.
+ir::Integer given_by(const NewShape& shape) {
+  ir::Integer all = 1;
+  for (std::size_t a = 0; a < shape.axes.size(); ++a)
+    if (shape.gives(a)) all = all * shape.axes[a].e;
+  return all;
 }
 
 /// Checks the number of elements if all extents except the inferred one are numbers.
-void check_count(std::int64_t count, const ir::Extents& extents,
-                 std::optional<std::size_t> inferred) {
-  std::int64_t known = 1;
-  for (std::size_t a = 0; a < extents.size(); ++a)
-    if (a != inferred) known = checked_mul(known, extents[a].value);
-  if (!inferred)
-    return require(known == count, "{} elements do not fill a shape of {}", count, known);
-  require(known > 0 ? count % known == 0 : count == 0,
-          "{} elements cannot be divided into extents whose product is {}", count, known);
+void check_count(const ir::Integer& count, const NewShape& shape) {
+  std::int64_t given = 1;
+  for (std::size_t a = 0; a < shape.axes.size(); ++a) {
+    if (!shape.gives(a)) continue;
+    if (!shape.axes[a].e.known()) return;
+    given = checked_mul(given, shape.axes[a].e.value);
+  }
+  if (!count.known()) return;
+  if (!shape.inferred)
+    return require(given == *count.number, "{} elements do not fill a shape of {}", *count.number,
+                   given);
+  require(given > 0 ? *count.number % given == 0 : *count.number == 0,
+          "{} elements cannot be divided into extents whose product is {}", *count.number, given);
 }
 
 /// The product of the given extents, `given`, must be the number of elements, or divide it if one
@@ -58,39 +108,22 @@ void conditions_of_count(Conditions& conditions, const ir::Integer& count, const
   conditions.equal(floor_div(count, given) * given, count);
 }
 
-/// The extents of the result. The number of elements does not change, so one missing extent follows
-/// from the others.
 ir::Extents reshaped_extents(ir::TypeContext& c, const ir::Integers& list, bool allow_zero) {
   const ir::Type& x = c.input(0);
-  ir::Extents extents;
-  std::optional<std::size_t> inferred, missing;
-  std::size_t missing_count = 0;
-  ir::Integer others = 1;
   Conditions conditions;
-  for (std::size_t a = 0; a < list.size(); ++a) {
-    const NewExtent w = new_extent(list[a], x, a, allow_zero, conditions);
-    extents.push_back(w.e);
-    require(w.kind != NewExtent::inferred || !inferred, "the new shape has -1 twice");
-    if (w.kind == NewExtent::inferred) inferred = a;
-    if (w.kind == NewExtent::extent) {
-      others = others * w.e;
-    } else {
-      missing = a;
-      ++missing_count;
-    }
-  }
-  if (!x.has_rank() || missing_count > 1) return extents;
-  if (!missing || inferred) {
-    conditions_of_count(conditions, ir::product(x.extents()), others, inferred.has_value());
+  const NewShape shape = new_shape(list, x, allow_zero, conditions);
+  ir::Extents extents;
+  for (const NewExtent& w : shape.axes) extents.push_back(w.e);
+  if (!x.has_rank() || shape.missing_count > 1) return extents;
+  const ir::Integer count = elements_of(x, shape), given = given_by(shape);
+  if (!shape.missing || shape.inferred) {
+    conditions_of_count(conditions, count, given, shape.inferred.has_value());
     conditions.state(c);
+    check_count(count, shape);
   }
-  const auto in_numbers = [&](std::size_t a) { return a == inferred || extents[a].known(); };
-  const auto axes = std::views::iota(std::size_t{0}, extents.size());
-  if (x.is_static() && std::ranges::all_of(axes, in_numbers))
-    check_count(element_count(x.static_shape()), extents, inferred);
   // If the product of the other extents is 0, any extent would fit; for -1 it is 0 by definition.
-  if (missing && (inferred || others.at_least(1)))
-    extents[*missing] = Extent(floor_div(ir::product(x.extents()), others));
+  if (shape.missing && (shape.inferred || given.at_least(1)))
+    extents[*shape.missing] = Extent(floor_div(count, given));
   return extents;
 }
 

@@ -207,14 +207,27 @@ class Inference {
     each(said.made_elements(), [&](auto v, Integers e) {
       for (Integer& i : e) i = by_state(i).value_or(i);
       // Arithmetic in 64 bits wraps around, expressions do not.
+      const auto of_one_tensor = [&](auto names) { return are_extents_of_one_value(names); };
       const auto wraps = [&](const Integer& i) {
-        return i.symbolic() && !(k_.trips.changes(i) ? TripIndices::fits(i) : fits_with_sizes(i));
+        return i.symbolic() && !never_wraps(i, of_one_tensor);
       };
       std::ranges::replace_if(e, wraps, Integer());
       if (std::ranges::any_of(e, is_known)) k_.elements[v] = e;
       if (std::ranges::all_of(e, &Integer::known)) keep_list(v, e);
     });
     each(said.same(), [&](auto v, std::size_t k) { k_.same[v] = node.inputs[k]; });
+  }
+
+  bool are_extents_of_one_value(std::span<const Symbol> names) const {
+    for (std::size_t v = 0; v < g_.value_count(); ++v) {
+      const Type* t = k_.types.find(v);
+      if (t == nullptr || !t->is_tensor() || !t->has_rank()) continue;
+      std::vector<Symbol> left(names.begin(), names.end());
+      for (const Extent& e : t->extents())
+        if (const auto at = std::ranges::find(left, e.symbol); at != left.end()) left.erase(at);
+      if (left.empty()) return true;
+    }
+    return false;
   }
 
   /// Records the value of a list whose elements are all known.

@@ -15,6 +15,12 @@ class Types {
   const Type& operator[](std::size_t v) const {
     return storage_ == Storage::dense ? dense_[v] : sparse_.at(v);
   }
+  /// Null if nothing was said of the value.
+  const Type* find(std::size_t v) const {
+    if (storage_ == Storage::dense) return v < dense_.size() ? &dense_[v] : nullptr;
+    const auto at = sparse_.find(v);
+    return at == sparse_.end() ? nullptr : &at->second;
+  }
   /// Makes room for `count` values.
   void cover(std::size_t count) {
     if (storage_ == Storage::dense) dense_.resize(count);

@@ -2,7 +2,7 @@
 
 #include "ir/expression.h"
 
-#include <cmath>
+#include <algorithm>
 
 namespace rondel::ir {
 namespace {
@@ -31,18 +31,39 @@ struct RangeArithmetic {
   }
 };
 
-/// An upper bound on the absolute value of an expression in which products of names are sizes.
-double magnitude(const Integer& i) {
-  constexpr auto largest = static_cast<double>(largest_listed);
-  if (i.known()) return std::abs(static_cast<double>(*i.number));
+/// Bounds of an expression whose names are at most `largest_listed`.
+struct Bounds {
+  double least, most;
+
+  static Bounds of(double v) { return {v, v}; }
+  Bounds operator+(const Bounds& o) const { return {least + o.least, most + o.most}; }
+  Bounds operator*(const Bounds& o) const {
+    const auto [low, high] = std::minmax(
+        {least * o.least, least * o.most, most * o.least, most * o.most});
+    return {low, high};
+  }
+};
+
+Bounds bounds(const Integer& i, const AreOfOneTensor& are_of_one_tensor) {
+  if (i.known()) return Bounds::of(static_cast<double>(*i.number));
   const Expression& x = i.symbol.expression();
-  if (x.kind == Expression::Kind::name) return largest;
-  if (x.kind != Expression::Kind::sum) return magnitude(x.a);
-  double sum = std::abs(static_cast<double>(x.constant));
+  if (x.kind == Expression::Kind::name) return {0, static_cast<double>(largest_listed)};
+  if (x.kind != Expression::Kind::sum) {
+    const Bounds a = bounds(x.a, are_of_one_tensor);
+    const bool excess = x.kind == Expression::Kind::excess;
+    return {excess ? std::max(a.least, 0.0) : std::min(a.least, 0.0), std::max(a.most, 0.0)};
+  }
+  Bounds sum = Bounds::of(static_cast<double>(x.constant));
   for (const Term& term : x.terms) {
-    double product = 1;
-    for (const Symbol factor : term.factors) product *= magnitude(Integer(factor));
-    sum += std::abs(static_cast<double>(term.coefficient)) * std::min(product, largest);
+    Bounds product = Bounds::of(static_cast<double>(term.coefficient));
+    const bool is_size = term.factors.size() > 1 &&
+                         std::ranges::all_of(term.factors, &Symbol::is_name) &&
+                         are_of_one_tensor(term.factors);
+    if (is_size) product = product * Bounds{0, static_cast<double>(largest_size)};
+    else
+      for (const Symbol factor : term.factors)
+        product = product * bounds(Integer(factor), are_of_one_tensor);
+    sum = sum + product;
   }
   return sum;
 }
@@ -125,9 +146,11 @@ bool never_positive(const Integer& e, const RangeOfName& range_of) {
   return never_positive(e, range_of, most_cases);
 }
 
-bool fits_with_sizes(const Integer& i) {
-  constexpr double most = 0x1p62;
-  return (i.known() || i.symbolic()) && magnitude(i) < most;
+bool never_wraps(const Integer& i, const AreOfOneTensor& are_of_one_tensor) {
+  constexpr double limit = 0x1p62;
+  if (!i.known_or_symbolic()) return false;
+  const Bounds b = bounds(i, are_of_one_tensor);
+  return -limit < b.least && b.most < limit;
 }
 
 }  // namespace rondel::ir

@@ -15,8 +15,12 @@ Integer greatest(const Integer&, const RangeOfName&);
 /// Whether the expression certainly is at most 0.
 bool never_positive(const Integer&, const RangeOfName&);
 
+/// Whether names are extents of one tensor, on different axes.
+using AreOfOneTensor = std::function<bool(std::span<const Symbol>)>;
 /// Whether arithmetic in 64 bits gives this integer, instead of wrapping around: whether it is
-/// small enough if the products of names in it are sizes, at most `largest_listed`.
-bool fits_with_sizes(const Integer&);
+/// small enough if no name in it exceeds `largest_listed`, and no product of extents of one tensor
+/// `largest_size`. (A tensor without elements could have larger extents. None has.)
+bool never_wraps(const Integer&, const AreOfOneTensor&);
+inline constexpr std::int64_t largest_size = std::int64_t{1} << 40;
 
 }  // namespace rondel::ir

@@ -3,20 +3,9 @@
 #include "ir/expression.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace rondel::ir {
 namespace {
-
-/// An upper bound on the absolute value of an expression.
-struct Magnitude {
-  static double number(std::int64_t v) { return std::abs(static_cast<double>(v)); }
-  static double name(Symbol) { return static_cast<double>(largest_listed); }
-  static double add(double x, double y) { return x + y; }
-  static double multiply(double x, double y) { return x * y; }
-  static double maximum(double x, double y) { return std::max(x, y); }
-  static double quotient(double x, double, const Expression&) { return x; }
-};
 
 enum class Direction : std::uint8_t { unknown, rises, falls };
 
@@ -51,12 +40,6 @@ void TripIndices::add(Symbol index, const Integer& last) { last_.insert_or_assig
 bool TripIndices::changes(const Integer& i) const {
   return i.symbolic() &&
          std::ranges::any_of(i.symbol.names(), [&](Symbol name) { return contains(name); });
-}
-
-bool TripIndices::fits(const Integer& i) {
-  constexpr double most = 0x1p62;
-  Magnitude magnitude;
-  return (i.known() || i.symbolic()) && compute(i, magnitude) < most;
 }
 
 /// An expression that falls as a trip index rises is least in the last trip. One that rises is

@@ -15,9 +15,6 @@ class TripIndices {
   bool contains(Symbol name) const { return last_.contains(name); }
   /// Whether the integer depends on a trip index.
   bool changes(const Integer&) const;
-  /// Whether arithmetic in 64 bits gives this integer: whether it is small enough not to wrap
-  /// around if no name in it exceeds `largest_listed`.
-  static bool fits(const Integer&);
   /// Whether the integer is at least 0 in every trip, for all values of the other names in it.
   /// False if this cannot be shown.
   bool never_negative(const Integer&) const;

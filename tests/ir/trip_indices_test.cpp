@@ -51,20 +51,19 @@ TEST_F(TripIndicesTest, an_inner_loop_may_make_fewer_trips_in_each_trip_of_an_ou
   EXPECT_TRUE(other_names.never_negative(t - 1 - i - j));
 }
 
-TEST_F(TripIndicesTest, an_expression_fits_if_its_arithmetic_does_not_wrap_around) {
-  constexpr std::int64_t large = std::int64_t{1} << 62;
-  EXPECT_TRUE(TripIndices::fits(i + t * 2 - 5) && TripIndices::fits(large / 2));
-  EXPECT_TRUE(TripIndices::fits(max(i - 3, 0)) && TripIndices::fits(floor_div(i, 7)));
-  EXPECT_FALSE(TripIndices::fits(i * large) || TripIndices::fits(i * t * n));
-  EXPECT_FALSE(TripIndices::fits(i + large) || TripIndices::fits(Integer()));
-}
-
-TEST_F(TripIndicesTest, products_of_names_are_sizes) {
-  constexpr std::int64_t large = std::int64_t{1} << 62;
-  EXPECT_TRUE(fits_with_sizes(i * t * n) && fits_with_sizes(min(i, large)));
-  EXPECT_TRUE(fits_with_sizes(max(i - largest_listed - 1, 0)));
-  EXPECT_FALSE(fits_with_sizes(i + large) || fits_with_sizes(i * large));
-  EXPECT_FALSE(fits_with_sizes(max(i - large, 0)) || fits_with_sizes(Integer()));
+TEST_F(TripIndicesTest, small_expressions_never_wrap_around) {
+  constexpr std::int64_t large = std::int64_t{1} << 62, largest = INT64_MAX;
+  const auto never = [&](const Integer& e) {
+    return never_wraps(e, [&](std::span<const Symbol> names) {  // a tensor of t rows and n columns
+      return names.size() == 2 && names[0] != names[1] && names[0] != i.symbol &&
+             names[1] != i.symbol;
+    });
+  };
+  EXPECT_TRUE(never(i + t * 2 - 5) && never(large / 2) && never(i * t) && never(t * t));
+  EXPECT_TRUE(never(max(i - 3, 0)) && never(floor_div(i, 7)) && never(min(i, largest)));
+  EXPECT_TRUE(never(t * n * 1000000) && never(max(t * n - i - largest_listed, 0)));
+  EXPECT_FALSE(never(i * large) || never(i * t * n) || never(t * t * t) || never(i * t * 5));
+  EXPECT_FALSE(never(i + large) || never(floor_div(large + t, t) * 8) || never(Integer()));
 }
 
 TEST_F(TripIndicesTest, an_index_may_have_factors) {

@@ -249,6 +249,15 @@ PROGRAMS = {
 }""",
         [({"a": np.arange(n), "b": np.array([7, 8]), "trips": np.int64(4)}, [[*range(n), 7], [1, 0, 0, 0]]) for n in (3, 1, 4)],
     ),
+    "a power of an extent that wraps around": (
+        """main (int8[n] x) => (int64[...] y) <int64[1] zero = {0}> {
+  extent = Shape (x)
+  square = Mul (extent, extent)
+  power = Mul (square, square)
+  y = Min (zero, power)
+}""",
+        [({"x": np.zeros(n, np.int8)}, [[want]]) for n, want in ((60000, 60000**4 - 2**64), (0, 0), (7, 0))],
+    ),
     "an empty batch that keeps the extents behind it": (
         """main (float[n,6] x) => (float[...] y) <int64[3] shape = {0, -1, 3}> {
   y = Reshape (x, shape)

@@ -54,15 +54,24 @@ class Inference {
     }
   }
 
-  /// What a loop or `if` that stays broken, or a branch that is not taken, computes has the types
-  /// that the graph tells.
-  void keep_types_inside(RegionId outer) {
+  /// Calls f with each value that is defined in a region or below it.
+  template <class F> void each_value_inside(RegionId outer, const F& f) {
     for (const RegionId r : g_.regions_below(outer)) {
-      for (const ValueId v : g_.region(r).params) type(v) = g_.value(v).type;
+      for (const ValueId v : g_.region(r).params) f(v);
       for (const NodeId n : g_.region(r).nodes)
         for (const ValueId v : g_.node(n).outputs)
-          if (v != ValueId::none) type(v) = g_.value(v).type;
+          if (v != ValueId::none) f(v);
     }
+  }
+  /// What a loop or `if` that stays broken computes has the types that the graph tells.
+  void keep_types_inside(RegionId r) {
+    each_value_inside(r, [&](ValueId v) { type(v) = g_.value(v).type; });
+  }
+  /// So has what a branch computes that is not taken, if nothing was said of it yet.
+  void complete_types_inside(RegionId r) {
+    each_value_inside(r, [&](ValueId v) {
+      if (k_.types.find(index(v)) == nullptr) type(v) = g_.value(v).type;
+    });
   }
 
   void infer(NodeId n) {
@@ -603,7 +612,7 @@ class Inference {
     const Node& node = g_.node(n);
     if (const std::optional<RegionId> taken = taken_branch(node, k_)) {
       for (const RegionId r : node.regions)
-        if (r != *taken) keep_types_inside(r);
+        if (r != *taken) complete_types_inside(r);
       region(*taken);
       for (std::size_t j = 0; j < node.outputs.size(); ++j)
         set_output(node, j, type(g_.region(*taken).results.at(j)));

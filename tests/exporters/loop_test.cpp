@@ -406,6 +406,7 @@ n = Add(loop_1, loop)
 
 TEST(ExportAssertions, AreNamedByWhatTheySay) {
   ir::Graph g = graph_of(R"(graph "g" (%d: bool[], %x: f32[2]) {
+    outputs ["y"]
     assertion(%d) message="no"
     assertion(%d) message="never, 'neither' (here) nor there"
     assertion(%d)

@@ -273,7 +273,7 @@ TEST(Gradient, ResultsAreKeptInPlaceOfWhatTheyAreComputedFrom) {
     %#3: i64[1] = constant value=i64[1] {0}
     %#4: i64[1] = gather(%#2, %#3)
     %#5: i64[] = reshape(%#4, %#1)
-    %#6: f32[5, 2, 3], %#7: i64[] = loop trips=%#5 scans=(%seed, %#0) reverse_in=[1, 1] reverse_out=[1] {
+    %#6: f32[5, 2, 3], %#7: i64[] = loop trips=%#5 scans=(%seed, %#0) declared=[f32[2, 3]] reverse_in=[1, 1] reverse_out=[1] {
       body(%i#1: i64[], %go#1: bool[], %#8: f32[2, 3], %#9: f32[2, 3]) {
         %#10: f32[2, 3] = cos(%#9)
         %#11: f32[2, 3] = mul(%#8, %#10)

@@ -135,8 +135,10 @@ std::vector<ValueId> RegionGradient::adjoints_of_inputs(NodeId n,
 
 void RegionGradient::refuse(NodeId n) const {
   if (ops::meaning_as<ops::Composite>(*g_.node(n).op) != nullptr)
-    unsupported("{} has a gradient only where the rank of {} is known; a declared shape would do",
-                ir::where(g_, n), g_.value(g_.node(n).inputs[0]).name);
+    unsupported(
+        "{} has a gradient only where the rank of {}, and what else decides on its graph, is "
+        "known; a declared shape would do",
+        ir::where(g_, n), g_.value(g_.node(n).inputs[0]).name);
   const char* way_out = ir::user_op(*g_.node(n).op) == nullptr
                             ? "Name"
                             : "Register the op with a gradient (`gradient=`), or name";

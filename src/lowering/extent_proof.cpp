@@ -36,6 +36,11 @@ std::vector<AtMost> facts_of_quotient(const Integer& q, const Expression& e) {
   return {};
 }
 
+struct Search {
+  int cases_left = most_cases;  ///< how many more may be looked at
+  bool left_facts_out = false;  ///< because no more steps were to be taken
+};
+
 /// What is known in one case: inequalities, and facts of which nobody has asked yet which of their
 /// lists holds.
 class Case {
@@ -50,10 +55,11 @@ class Case {
       rows_.add(std::move(row));
   }
 
-  /// Whether nothing can be as it is in this case. `left`: how many more cases may be looked at.
-  bool is_impossible(int& left) {
+  /// Whether nothing can be as it is in this case.
+  bool is_impossible(Search& search) {
     while (rows_.have_solution()) {
-      if (steps_ == 0 || new_factors_.empty()) return split(left);
+      search.left_facts_out |= steps_ == 0 && !new_factors_.empty();
+      if (steps_ == 0 || new_factors_.empty()) return split(search);
       --steps_;
       for (const Symbol factor : std::exchange(new_factors_, {})) meet(factor);
     }
@@ -62,17 +68,17 @@ class Case {
 
  private:
   /// The same, looking at all cases of a fact that is still open.
-  bool split(int& left) {
+  bool split(Search& search) {
     // Names lead to other names, so their facts come last.
     auto& open = open_maxima_.empty() ? open_names_ : open_maxima_;
     if (open.empty()) return false;
     const auto [of, fact] = open.front();
     open.pop_front();
     return std::ranges::all_of(fact, [&](const std::vector<AtMost>& list) {
-      if (left-- <= 0) return false;
+      if (search.cases_left-- <= 0) return false;
       Case one = *this;
       for (const AtMost& i : list) one.add_of(of, i);
-      return one.is_impossible(left);
+      return one.is_impossible(search);
     });
   }
 
@@ -170,12 +176,14 @@ class Case {
 /// All facts may be more than can be looked at, where a few do: those about a and b, and about what
 /// these are about, come first.
 bool follows(const Integer& a, const Integer& b, const FactsOfName& facts_of) {
-  return std::ranges::any_of(steps_to_try, [&](int steps) {
+  for (const int steps : steps_to_try) {
     Case all(facts_of, steps);
     all.add({b, a}, 1);
-    int left = most_cases;
-    return all.is_impossible(left);
-  });
+    Search search;
+    if (all.is_impossible(search)) return true;
+    if (!search.left_facts_out) return false;
+  }
+  return false;
 }
 
 /// The factors of a product, in order; none of a sum, and of what may be negative.

@@ -204,7 +204,7 @@ inline auto composite(Composite::Fn f, std::vector<std::size_t> ranked = {},
   return std::make_shared<Composite>(std::move(f), std::move(ranked), axis, nullptr);
 }
 /// Not an overload: `{0}` would be a null pointer.
-inline auto composite_once(Composite::Ready ready, Composite::Fn f) {
+inline auto composite_when(Composite::Ready ready, Composite::Fn f) {
   return std::make_shared<Composite>(std::move(f), std::vector<std::size_t>(), "", ready);
 }
 inline auto kernel(SizedKernelMeaning::Prepare reference,

@@ -189,6 +189,7 @@ def test_storage_for_segments_is_proved_to_suffice(case, monkeypatch):
     random = np.random.default_rng(0)
     feeds = {name: random.standard_normal(shape) for name, shape in {**shapes, "u": next(iter(shapes.values()))}.items()}
     made = rondel.grad(model, list(shapes), "last", "u", checkpoint=2)
+    monkeypatch.setenv("RONDEL_VERIFY", "1")
     run_as(monkeypatch, "0")
     want = [r.tobytes() for r in rondel.InferenceSession(made).run(None, feeds)]
     run_as(monkeypatch, "2")

@@ -74,6 +74,12 @@ def test_the_bits_are_those_of_a_model_with_shapes(name):
         same(session(unranked(nodes)).run(None, {"x": x})[0], session(told).run(None, {"x": x})[0])
 
 
+def test_a_single_aligned_element_of_a_grid_is_at_its_beginning():
+    made = model("g (float[n,2,3] theta, int64[4] size) => (float[n,h,w,2] y) { y = AffineGrid <align_corners = 1> (theta, size) }", opset=21)
+    feeds = {"theta": np.arange(6, dtype=np.float32).reshape(1, 2, 3), "size": np.array([1, 1, 1, 2])}
+    same(session(made).run(None, feeds)[0], np.float32([[[[1, -2], [1, 4]]]]))
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_the_axes_of_an_image_may_be_known_only_when_it_runs(monkeypatch, way):
     run_as(monkeypatch, way)

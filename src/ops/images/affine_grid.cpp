@@ -43,6 +43,9 @@ void affine_grid_rule(ir::TypeContext& c) {
       return Extent((*elements)[static_cast<std::size_t>(k)]);
     };
     out[0] = extent(0);
+    require(!theta.has_rank() || !out[0].known() || is(theta.extent(0), out[0].value),
+            "theta is {} and size begins with {}; expected the same batch", to_text(theta),
+            out[0].value);
     for (std::int64_t k = 0; k < n; ++k) out[static_cast<std::size_t>(k + 1)] = extent(k + 2);
   }
   if (!out[0].known() && theta.has_rank()) out[0] = theta.extent(0);
@@ -81,9 +84,11 @@ class AffineGrid {
 
   /// The coordinate along an axis of all elements, [1, elements]: from -1 to 1 between the centers
   /// of the first and the last element if the corners are aligned, else between their outer edges.
+  /// A single aligned element is at -1, as in ONNX's reference.
   ValueId coordinates(std::int64_t axis) {
     const ValueId count = integer_at(b_, size_, axis + 2), n = as(b_, count, type_);
-    const ValueId step = b_("div", {number(2), aligned_ ? b_("sub", {n, number(1)}) : n});
+    const ValueId steps = aligned_ ? b_("max", {b_("sub", {n, number(1)}), number(1)}) : n;
+    const ValueId step = b_("div", {number(2), steps});
     const ValueId first = aligned_ ? number(-1)
                                    : b_("add", {number(-1), b_("div", {step, number(2)})});
     ValueId along = b_("add", {first, b_("mul", {as(b_, iota(b_, count), type_), step})});
@@ -109,7 +114,7 @@ const ir::OpEntry affine_grid{{
     .inputs = {{"theta"}, {"size"}},
     .attributes = {{"align_corners", std::int64_t{0}}},
     .type = affine_grid_rule,
-    .meaning = composite_once(
+    .meaning = composite_when(
         [](const ir::Graph& g, const ir::Node& n) { return spatial_axes(g, n).known(); },
         [](ir::Builder& b, const ir::Node& n) -> std::vector<ValueId> {
           return {as(b, AffineGrid(b, n).run(), dtype_of(b, n.inputs[0]))};

@@ -47,8 +47,9 @@ struct NewShape {
   std::optional<std::size_t> missing;   ///< the last axis of which no extent is given
   std::size_t missing_count = 0;
 
-  /// Whether an axis counts as elements are counted. For -1, those that keep their extent do not,
-  /// so that an empty batch keeps the extents behind it: [0, 6] becomes [0, 2, 3] by [0, -1, 3].
+  /// Whether an axis, of x or of the new shape, counts as elements are counted. For -1, those that
+  /// keep their extent do not, so that an empty batch keeps the extents behind it: [0, 6] becomes
+  /// [0, 2, 3] by [0, -1, 3].
   bool counts(std::size_t a) const { return !inferred || a >= axes.size() || !axes[a].kept; }
   bool gives(std::size_t a) const { return axes[a].kind == NewExtent::extent && counts(a); }
 };
@@ -108,6 +109,7 @@ void conditions_of_count(Conditions& conditions, const ir::Integer& count, const
   conditions.equal(floor_div(count, given) * given, count);
 }
 
+/// The extents of the result, as far as they are known.
 ir::Extents reshaped_extents(ir::TypeContext& c, const ir::Integers& list, bool allow_zero) {
   const ir::Type& x = c.input(0);
   Conditions conditions;

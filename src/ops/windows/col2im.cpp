@@ -126,7 +126,7 @@ const ir::OpEntry col2im{{
     .inputs = {{"x"}, {"image_shape"}, {"block_shape"}},
     .attributes = {{"dilations", Ints{}}, {"pads", Ints{}}, {"strides", Ints{}}},
     .type = col2im_rule,
-    .meaning = composite_once(
+    .meaning = composite_when(
         [](const ir::Graph& g, const ir::Node& n) { return image_axes(g, n).has_value(); },
         sum_of_blocks),
     .value_inputs = {1, 2},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 MOST = 1 << 20  #: elements that one result may have
@@ -30,6 +32,12 @@ def reshape(a, x, shape):
     if not a.get("allowzero"):
         wanted = [x.shape[k] if e == 0 else e for k, e in enumerate(wanted)]
     assert wanted.count(-1) <= 1, "several extents are -1"
+    if -1 in wanted:  # axes that keep their extent do not count: it may be 0
+        kept = [k for k in range(min(x.ndim, len(wanted))) if wanted[k] == x.shape[k]]
+        count = math.prod(e for k, e in enumerate(x.shape) if k not in kept)
+        given = math.prod(e for k, e in enumerate(wanted) if k not in kept and e != -1)
+        assert count % given == 0 if given else count == 0, "the elements do not fill the shape"
+        wanted[wanted.index(-1)] = count // given if given else 0
     return x.reshape(wanted)
 
 

@@ -127,6 +127,17 @@ KEPT_IN_LISTS = {"a state that rules cannot prove to keep its extent", "clusters
 KINDS = [(case, "none") for case in CASES] + [(case, "sqrt") for case in CASES if case not in KEPT_IN_LISTS]
 
 
+def natively(made, feeds, monkeypatch):
+    """The session of a gradient, which in three runs gave the interpreter's bits."""
+    run_as(monkeypatch, "0")
+    want = [r.tobytes() for r in rondel.InferenceSession(made).run(None, feeds)]
+    run_as(monkeypatch, "2")
+    session = rondel.InferenceSession(made)
+    for _ in range(3):
+        assert [r.tobytes() for r in session.run(None, feeds)] == want
+    return session
+
+
 @pytest.mark.parametrize(("case", "checkpoint"), KINDS)
 def test_forward_and_reverse_loops_run_natively(case, checkpoint, monkeypatch):
     text, described = CASES[case]
@@ -139,12 +150,7 @@ def test_forward_and_reverse_loops_run_natively(case, checkpoint, monkeypatch):
     (y,) = rondel.InferenceSession(model).run([output], feeds)
     feeds["u"] = random.standard_normal(y.shape, np.float32)
     made = rondel.grad(model, variables, output, "u", checkpoint=checkpoint)
-    run_as(monkeypatch, "0")
-    want = [r.tobytes() for r in rondel.InferenceSession(made).run(None, feeds)]
-    run_as(monkeypatch, "2")
-    session = rondel.InferenceSession(made)
-    for _ in range(3):
-        assert [r.tobytes() for r in session.run(None, feeds)] == want
+    session = natively(made, feeds, monkeypatch)
     loops = {node: how for node, how in session.how_it_ran().items() if "(If)" not in node}
     assert len(loops) > 1 and set(loops.values()) == {"natively, as a whole"}, loops
 
@@ -190,12 +196,7 @@ def test_storage_for_segments_is_proved_to_suffice(case, monkeypatch):
     feeds = {name: random.standard_normal(shape) for name, shape in {**shapes, "u": next(iter(shapes.values()))}.items()}
     made = rondel.grad(model, list(shapes), "last", "u", checkpoint=2)
     monkeypatch.setenv("RONDEL_VERIFY", "1")
-    run_as(monkeypatch, "0")
-    want = [r.tobytes() for r in rondel.InferenceSession(made).run(None, feeds)]
-    run_as(monkeypatch, "2")
-    session = rondel.InferenceSession(made)
-    for _ in range(3):
-        assert [r.tobytes() for r in session.run(None, feeds)] == want
+    natively(made, feeds, monkeypatch)
 
 
 @pytest.mark.parametrize("columns", [2, 0])

@@ -36,6 +36,12 @@ std::vector<AtMost> facts_of_quotient(const Integer& q, const Expression& e) {
   return {};
 }
 
+/// The number that a sum is at most, if one is known.
+std::optional<std::int64_t> most_of_sum(const Integer& i) {
+  if (!i.symbolic() || i.symbol.expression().kind != Expression::Kind::sum) return std::nullopt;
+  return i.symbol.expression().most;
+}
+
 struct Search {
   int cases_left = most_cases;  ///< how many more may be looked at
   bool left_facts_out = false;  ///< because no more steps were to be taken
@@ -145,8 +151,10 @@ class Case {
       for (const AtMost& i : list) add_of(of, i);
   }
 
-  /// An inequality about a factor holds for products with it, too.
+  /// An inequality about a factor holds for products with it, too, and for what its right side is
+  /// at most.
   void add_of(Symbol factor, const AtMost& i) {
+    if (i.times_b == 1 && most_of_sum(i.b)) add_of(factor, {i.a, *most_of_sum(i.b), i.times_a});
     known_[factor].push_back(i);
     add(i);
     std::vector<Factors> all;

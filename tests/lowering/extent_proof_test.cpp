@@ -90,6 +90,15 @@ TEST(ExtentProof, FactsHoldInProducts) {
   EXPECT_TRUE(proves("a * n * n + n * n", "9 * b", facts));
 }
 
+TEST(ExtentProof, EachFactorIsAtMostANumber) {
+  // Counts of rows, at most what trip % 4 is: the products of what they are made of are many.
+  const std::string rest = "t - 4 * (t / 4)";
+  const Facts facts{{"m", {at_most("m", {"s - max(s - (" + rest + "), 0)"})}},
+                    {"n", {at_most("n", {rest})}}};
+  EXPECT_TRUE(proves("m * n", "9", facts));
+  EXPECT_FALSE(proves("m * n", "8", facts));
+}
+
 TEST(ExtentProof, EachFactorIsAtMostOneOfTheOther) {
   const Facts facts{{"h", {at_most("h", {"(n + 1) / 2", "n"})}},
                     {"g", {at_most("g", {"(k + 1) / 2"})}}};

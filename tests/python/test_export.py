@@ -366,6 +366,15 @@ def test_what_has_no_rank_is_held_by_an_optional(tmp_path):
         same(result[1], f32(-1, -2))
 
 
+def test_an_output_that_is_an_input_without_a_rank():
+    source = model("main (float[] x) => (float[] x, float[] y) { y = Neg (x) }")
+    written = rondel.export(source)
+    onnx.checker.check_model(written, full_check=True)
+    for results in (run(written, {"x": f32(1, 2)}), in_onnxruntime(written, {"x": f32(1, 2)})):
+        same(results[0], f32(1, 2))
+        same(results[1], f32(-1, -2))
+
+
 # ---- outputs that nobody reads ------------------------------------------------------------------------------
 
 UNREAD = {

@@ -243,6 +243,12 @@ def test_an_empty_optional():
     same(run(made)[0], np.array(False))
 
 
+def test_an_empty_optional_without_a_type():
+    made = model("main (bool go) => (bool y) { none = Optional () y = OptionalHasElement (none) }")
+    with refused(rondel.CallerError, "an empty optional needs the attribute 'type'"):
+        session(made)
+
+
 # ---- ConstantOfShape ------------------------------------------------------------------------------------
 
 

@@ -130,18 +130,16 @@ class AssertionLowering {
     if (!body || is_kept_by_results(g_.node(parent))) {
       for (const auto fits : {has_elements, is_tensor})
         for (std::size_t k = body ? 1 : 0; k < results.size(); ++k)
-          if (fits(g_.value(results[k]).type) && !is_input_by_name(r, k)) return k;
+          if (fits(g_.value(results[k]).type) && !is_input(r, k)) return k;
     }
     if (body) return add_zero_state(g_, parent);
     for (std::size_t k = 0; k < results.size(); ++k)
-      if (can_copy(g_.value(results[k]).type, opset_) && !is_input_by_name(r, k)) return k;
+      if (can_copy(g_.value(results[k]).type, opset_) && !is_input(r, k)) return k;
     return std::nullopt;
   }
 
-  /// Whether a result is an output of the model with the name of an input, so that nothing else can
-  /// be written there.
-  bool is_input_by_name(RegionId r, std::size_t k) const {
-    return r == RegionId::root && std::ranges::count(g_.input_names, g_.output_names[k]) > 0;
+  bool is_input(RegionId r, std::size_t k) const {
+    return r == RegionId::root && is_input_by_name(g_, k);
   }
 
   /// Whether an output of the loop other than its trip count is live.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 
 namespace rondel::exporters {
@@ -69,6 +70,10 @@ ir::Type Dimensions::named(const ir::Type& t, const std::string& of) {
     if (!e.known() && !(e.symbolic() && e.symbol.is_name_of_models()))
       e = ir::Extent::named(names_.unique(of + "_extent"));
   return ir::Type::tensor(t.dtype(), std::move(extents));
+}
+
+bool is_input_by_name(const ir::Graph& g, std::size_t k) {
+  return std::ranges::count(g.input_names, g.output_names[k]) > 0;
 }
 
 std::string name_in_file(const ir::Node& n) {

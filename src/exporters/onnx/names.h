@@ -35,6 +35,10 @@ class Dimensions {
 /// The node's name in the file or network that it came from; empty if it has none.
 std::string name_in_file(const ir::Node&);
 
+/// Whether result `k` of the model has the name of an input. Such an output is that input, so that
+/// no node can write it.
+bool is_input_by_name(const ir::Graph&, std::size_t k);
+
 /// Gives each loop a unique name.
 void name_loops(ir::Graph&);
 

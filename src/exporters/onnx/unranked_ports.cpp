@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "exporters/onnx/encode_node.h"
+#include "exporters/onnx/names.h"
 #include "ir/builder.h"
 
 namespace rondel::exporters {
@@ -21,6 +22,7 @@ std::string note(const std::string& name) {
       name);
 }
 
+/// Outputs with the input's name stay the input itself.
 void unwrap_input(Graph& g, ValueId input) {
   g.value(input).type = ir::Type::optional(g.value(input).type);
   ir::Builder b(g, RegionId::root);
@@ -29,6 +31,9 @@ void unwrap_input(Graph& g, ValueId input) {
   g.value(held).name = g.value(input).name;
   g.replace_uses(input, held);
   g.set_input(g.value(held).producer, 0, input);
+  for (std::size_t j = 0; j < g.root().results.size(); ++j)
+    if (g.root().results[j] == held && is_input_by_name(g, j))
+      g.set_result(RegionId::root, j, input);
 }
 
 }  // namespace
@@ -47,7 +52,8 @@ std::vector<std::string> wrap_unranked_ports(Graph& g, int opset) {
     const ir::Type t = g.value(g.root().results[j]).type;
     const bool declared = j < g.declared_outputs.size() && g.declared_outputs[j].is_tensor() &&
                           g.declared_outputs[j].has_rank();
-    if (declared || !has_no_rank(t) || !can_be_optional_element(t, opset)) continue;
+    if (declared || is_input_by_name(g, j) || !has_no_rank(t) || !can_be_optional_element(t, opset))
+      continue;
     ir::Builder b(g, RegionId::root);
     const ValueId held = b("optional", {g.root().results[j]});
     g.set_result(ir::RegionId::root, j, held);

@@ -7,8 +7,10 @@ namespace {
 
 void optional_rule(ir::TypeContext& c) {
   if (c.has(0)) return c.output(0, ir::Type::optional(c.input(0)));
-  require(c.attributes().has("type"), "an empty optional needs the attribute 'type'");
-  c.output(0, ir::Type::optional(c.attributes().type("type")));
+  const ir::Type& element = c.attributes().type("type");
+  require(element.kind() != ir::Type::Kind::none,
+          "an empty optional needs the attribute 'type': the type of what it could hold");
+  c.output(0, ir::Type::optional(element));
 }
 
 void make(kernels::UnsizedCall& call) {

@@ -67,5 +67,16 @@ def _by_channel(op):
     return run
 
 
+def _attention(a, q, k, v, *rest):
+    """By ONNX's function body, an extent of 0 keeps another axis of the keys and values."""
+    assert all(x.ndim < 4 or 0 not in x.shape[1:] for x in (k, v)), "heads of nothing"
+    return _run("Attention")(a, q, k, v, *rest)
+
+
+def _quantized(a, x, *rest):
+    assert not np.any(np.isnan(x)), "what NaN becomes is not specified"
+    return _run("QuantizeLinear")(a, x, *rest)
+
+
 MANY = {"DynamicQuantizeLinear"}
-OPS = {**{op: _run(op) for op in NAMES}, "ReverseSequence": _reversed, **{op: _by_channel(op) for op in ("BatchNormalization", "GroupNormalization", "InstanceNormalization")}}
+OPS = {**{op: _run(op) for op in NAMES}, "Attention": _attention, "QuantizeLinear": _quantized, "ReverseSequence": _reversed, **{op: _by_channel(op) for op in ("BatchNormalization", "GroupNormalization", "InstanceNormalization")}}

@@ -184,6 +184,12 @@ std::optional<int> least_opset(const Graph& g, const ir::Node& n, int from) {
   return std::nullopt;
 }
 
+std::optional<int> least_opset_to_copy(const ir::Type& t, int from) {
+  for (int opset = from; opset <= newest_opset(); ++opset)
+    if (can_copy(t, opset)) return opset;
+  return std::nullopt;
+}
+
 namespace {
 
 /// The oldest opset from `from` on that has the node, in its own or in a wider dtype.

@@ -12,6 +12,8 @@ namespace rondel::exporters {
 /// The oldest opset from `from` on in which the node is one node of ONNX, unchanged; nothing if
 /// there is none.
 std::optional<int> least_opset(const ir::Graph&, const ir::Node&, int from);
+/// The oldest opset from `from` on whose Identity takes a value of the type.
+std::optional<int> least_opset_to_copy(const ir::Type&, int from);
 
 /// The loops that are ONNX Scans, by NodeId.
 using Scans = std::unordered_set<std::int32_t>;

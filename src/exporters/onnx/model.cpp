@@ -160,13 +160,10 @@ class Writer {
 
   void copy(pb::GraphProto& out, ValueId from, const std::string& to) {
     const ir::Type& type = g_.value(from).type;
-    if (!can_copy(type, opset_)) {
-      int newer = opset_;
-      while (newer <= newest_opset() && !can_copy(type, newer)) ++newer;
+    if (!can_copy(type, opset_))
       refuse(fmt::format("'{}'", to),
              fmt::format("its Identity does not take {}", ir::to_text(type)), opset_,
-             newer <= newest_opset() ? std::optional(newer) : std::nullopt);
-    }
+             least_opset_to_copy(type, opset_));
     pb::NodeProto& n = *out.add_node();
     n.set_op_type("Identity");
     n.add_input(name(from));

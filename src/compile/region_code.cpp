@@ -290,6 +290,8 @@ class RegionCodeCache {
     std::shared_ptr<const RegionCode> code;  ///< null: the node runs step by step
     std::shared_ptr<const TypesOfRegion> types;
     std::string how;  ///< how it runs, in words
+    /// Whether rules that the class cannot state were applied to what evaluated nodes gave.
+    bool evaluated = false;
   };
 
   struct OwnCode {
@@ -325,6 +327,9 @@ class RegionCodeCache {
     std::string why_not = fit.why_not;
     if (fit.part == Fit::Part::whole) {
       const auto entry = entry_for(c);
+      if (entry->code && entry->evaluated)
+        if (const std::string broken = broken_if_evaluated(all); !broken.empty())
+          return refused("a rule does not hold for these shapes: " + broken);
       if (entry->code && entry->types->conditions_hold(tensors_of(all))) return bound(*entry, all);
       why_not = entry->code ? "step by step: a rule of this class does not hold" : entry->how;
     } else {
@@ -400,11 +405,7 @@ class RegionCodeCache {
 
   Fit fit_of(std::span<const Value> all) {
     return *fits_.get(exact_key(all, value_inputs()), [&] {
-      ir::TypeEnvironment k = ir::strict_type_environment(*b_.graph);
-      for (std::size_t i = 0; i < all.size(); ++i)
-        k.types[ir::index(outer_[i])] = ir::Type::of(all[i]);
-      for (const lowering::ExtentList& list : lists_)
-        k.values[static_cast<std::int32_t>(outer_[list.input])] = all[list.input].tensor();
+      ir::TypeEnvironment k = environment_of(all);
       std::string why_not = broken_rule(k, nullptr);
       if (why_not.empty()) return Fit{};
       if (!is_loop())
@@ -412,6 +413,22 @@ class RegionCodeCache {
       const bool taken = broken_rule(k, b_.lowering.evaluate).empty();
       return Fit{taken ? Fit::Part::taken_branches : Fit::Part::none, std::move(why_not)};
     });
+  }
+
+  /// The rule that does not hold, for the nodes that run, once all is evaluated that these inputs
+  /// tell; empty if all hold.
+  std::string broken_if_evaluated(std::span<const Value> all) {
+    return *broken_.get(exact_key(all, value_inputs()),
+                        [&] { return broken_rule(environment_of(all), b_.lowering.evaluate); });
+  }
+
+  ir::TypeEnvironment environment_of(std::span<const Value> all) const {
+    ir::TypeEnvironment k = ir::strict_type_environment(*b_.graph);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      k.types[ir::index(outer_[i])] = ir::Type::of(all[i]);
+    for (const lowering::ExtentList& list : lists_)
+      k.values[static_cast<std::int32_t>(outer_[list.input])] = all[list.input].tensor();
+    return k;
   }
 
   /// The first rule that does not hold, as its error tells it; empty if all hold.
@@ -464,11 +481,12 @@ class RegionCodeCache {
     code->types = types;
     for (const std::size_t k : value_inputs())
       if (c.values[k].defined() || !c.elements[k].empty()) code->value_inputs.push_back(k);
-    return {std::move(code), std::move(types), how_it_runs(*lowered.program)};
+    return {std::move(code), std::move(types), how_it_runs(*lowered.program),
+            lowered.conditions.evaluated && !lowered.conditions.complete};
   }
 
   static Entry refused_class(std::string_view reason) {
-    return {nullptr, nullptr, fmt::format("step by step: {}", reason)};
+    return {nullptr, nullptr, fmt::format("step by step: {}", reason), false};
   }
 
   const BuildContext b_;
@@ -476,8 +494,9 @@ class RegionCodeCache {
   const std::vector<ValueId> outer_;               ///< inputs, then captures except constants
   const std::vector<lowering::ExtentList> lists_;  ///< the outer values that are lists of extents
   std::vector<ir::Type> declared_;
-  std::string not_tensors_;  ///< why a list or an optional has no code; empty if there is none
-  LruCache<Fit> fits_;       ///< by the extents of all outer values
+  std::string not_tensors_;       ///< why a list or an optional has no code; empty if there is none
+  LruCache<Fit> fits_;            ///< by the extents of all outer values
+  LruCache<std::string> broken_;  ///< by the same: what `broken_if_evaluated` found
   LruCache<Entry> entries_;
   LruCache<OwnCode> own_{most_own};
   LruCache<bool> seen_;  ///< exact shapes that occurred and whose class has no code

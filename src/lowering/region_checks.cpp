@@ -191,7 +191,8 @@ void RegionTree::check_size(ValueId v) {
 
 RuleConditions RegionTree::conditions() const {
   RuleConditions all{.stated = k_.conditions.value_or(ir::Integers()),
-                     .complete = k_.conditions.has_value()};
+                     .complete = k_.conditions.has_value(),
+                     .evaluated = evaluated_};
   if (!all.complete)
     for (const auto& [n, conditions] : k_.node_conditions)
       if (conditions) all.stated.insert(all.stated.end(), conditions->begin(), conditions->end());

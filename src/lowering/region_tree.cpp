@@ -59,13 +59,22 @@ void RegionTree::infer() {
   }
   captures_.assign(outer.begin() + std::ssize(g_.node(top_).inputs), outer.end());
   try {
-    ir::infer_node(g_, top_, k_, options_.evaluate);
+    ir::infer_node(g_, top_, k_, evaluator());
   } catch (const Error& e) {
     // The node runs step by step then, which reports the error again, with its trip.
     if (e.blame() == Blame::internal || ends_run(e)) throw;
     refuse_all(e.what());
   }
   find_names();
+}
+
+/// Notes that something was evaluated.
+ir::Evaluator RegionTree::evaluator() {
+  if (!options_.evaluate) return nullptr;
+  return [this](const auto&... node_and_inputs) {
+    evaluated_ = true;
+    return options_.evaluate(node_and_inputs...);
+  };
 }
 
 /// The extents of the class that are expressions over those of captures, which the program reads.
@@ -442,9 +451,8 @@ void RegionTree::visit_loop(NodeId n) {
   const ir::Region& body = g_.region(parts.body);
   for (std::size_t s = 0; s < parts.states; ++s) visit_state(n, parts, s);
   const bool may_be_empty = n != top_ && may_stack_nothing(n);
-  const std::vector<ir::Type> empty = may_be_empty
-                                          ? items_without_trips(g_, n, k_, options_.evaluate)
-                                          : std::vector<ir::Type>();
+  const std::vector<ir::Type> empty = may_be_empty ? items_without_trips(g_, n, k_, evaluator())
+                                                   : std::vector<ir::Type>();
   for (std::size_t k = 0; k < parts.stacks; ++k)
     visit_stack(n, parts, k, may_be_empty ? &empty[k] : nullptr);
   check_element(body.results[0], "the body's condition");

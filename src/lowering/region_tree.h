@@ -180,6 +180,7 @@ class RegionTree {
   std::string described(ir::ValueId) const;
   std::string named(ir::ValueId v) const { return ir::name_of(g_, v); }
   void infer();
+  ir::Evaluator evaluator();
   void find_names();
   std::map<ir::Symbol, ir::Extent> extents_of_captures() const;
   /// Of an outer value: its value if the class has it, and its elements if it is a list of extents.
@@ -230,6 +231,7 @@ class RegionTree {
   const ShapeClass& class_;
   const LoweringOptions options_;
   ir::TypeEnvironment k_;
+  bool evaluated_ = false;  ///< some node, to know what it gives
   std::vector<ir::ValueId> captures_, constants_;
   std::vector<KernelNode> kernels_;
   std::map<ir::RegionId, RegionInfo> regions_;

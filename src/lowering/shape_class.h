@@ -52,10 +52,13 @@ struct ShapeClass {
 };
 
 /// What ops' type rules require of the members of a class: that none of these integers is negative.
-/// `complete`: that is all; else some rule requires more, which no integer expresses.
+/// `complete`: that is all; else some rule requires more, which no integer expresses. `evaluated`:
+/// rules were applied to what evaluated nodes gave; inference that does not evaluate nodes knows
+/// less and may miss a fault.
 struct RuleConditions {
   ir::Integers stated;
   bool complete = false;
+  bool evaluated = false;
 };
 
 /// The shape class of some inputs. `declared`: the model's type of each input, whose known extents

@@ -284,6 +284,28 @@ PROGRAMS = {
 }""",
         [({"trips": np.int64(n)}, [np.float32([[[8], [6], [7], *[[4]] * n]] * n)]) for n in (2, 1, 5)],
     ),
+    # What the class tells of a branch, inference that evaluates nothing does not; it must not be trusted to find the fault.
+    "rows of a branch that is taken": (
+        """main (int64[r,c] shape_of, int64[m] x, int64 n) => (int64[k] sums) {
+  sums = Scan <num_scan_inputs = 1, body = scan (int64 a) => (int64 sum) {
+    zero = Constant <value = int64 {0}> ()
+    some = Greater (n, zero)
+    list = If (some) <then_branch = t () => (int64[...] filled) {
+      one = Constant <value = int64[1] {1}> ()
+      rows = Reshape (n, one)
+      filled = Expand (n, rows)
+    }, else_branch = e () => (int64[...] none) { none = Constant <value = int64[0] {}> () }>
+    extents = Shape (shape_of)
+    table = Reshape (list, extents)
+    total = ReduceSum <keepdims = 0> (table)
+    sum = Add (total, a)
+  }> (x)
+}""",
+        [
+            ({"shape_of": np.zeros((rows, columns), np.int64), "x": np.array([-4, 2]), "n": np.int64(n)}, want)
+            for rows, columns, n, want in [(1, 1, 1, [np.int64([-3, 3])]), (2, 1, 1, None), (2, 1, 2, [np.int64([0, 6])]), (5, 1, 1, None), (3, 2, 6, [np.int64([32, 38])])]
+        ],
+    ),
 }
 
 

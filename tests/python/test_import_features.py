@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import pytest
 import rondel
-from models import TRUE, f32, i64, make_model, model, options, refused, run, same, scalar, session, strings, tensor, value
+from models import TRUE, f32, i64, in_onnxruntime, make_model, model, options, refused, run, same, scalar, session, strings, tensor, value
 from onnx import TensorProto, helper
 
 DOUBLE = "main (float[n] x) => (float[n] y) { y = Add (x, x) }"
@@ -629,3 +629,14 @@ def test_tensors_of_other_libraries_are_read_through_dlpack():
     owner = Owner(np.array([1, 2], np.float32))
     np.testing.assert_array_equal(session.run(None, {"x": owner})[0], [-1, -2])
     assert owner.reads == 1
+
+
+def test_stft_of_a_signal_without_its_last_axis():
+    """As PyTorch's exporter writes it."""
+    made = model("""main (float[b,n] x) => (float[b,f,k,2] y) <int64 step = {4}, int64 frame = {8}, float[8] window = {1, 2, 3, 4, 4, 3, 2, 1}> {
+      y = STFT <onesided = 1> (x, step, window, frame)
+    }""", opset=17)
+    feeds = {"x": np.random.default_rng(0).normal(size=(2, 24)).astype(np.float32)}
+    want = in_onnxruntime(made.SerializeToString(), feeds)[0]
+    for s in (session(made), session(rondel.export(made))):
+        np.testing.assert_allclose(s.run(None, feeds)[0], want, atol=1e-4)

@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import pytest
 import rondel
-from models import WAYS, f32, i64, in_onnxruntime, interpreter, run_as, same, session
+from models import WAYS, f32, i64, in_all_ways, in_onnxruntime, interpreter, model, run_as, same, session
 from nets import F32, I32, I64, Net
 from rondel.network import FillOperation, SampleMode
 
@@ -299,6 +299,46 @@ def test_sizes_whose_reach_is_no_number_are_refused_after_export(size, step):
             session.run(None, {"x": np.zeros((2, 3), np.float32)})
 
 
+def positions(start, end, step, extent):
+    """What ONNX's Slice takes. NumPy's takes nothing where a negative step starts before the first element; ONNX's takes that element."""
+    if step < 0 and start < -extent:
+        start = 0
+    return list(range(extent))[start:end:step] if extent else []
+
+
+@pytest.mark.parametrize("given", [True, False])
+@pytest.mark.parametrize("extent", range(4))
+def test_bounds_beyond_either_end(extent, given, monkeypatch):
+    """Constant bounds and bounds that are given, of an extent that is known or not, in a loop and before it, beside ONNX Runtime."""
+    text = """main (float[n] x, int64 trips{inputs}) => (float[m] y, float[t,m2] rows) <int64[1] axis = {{0}}{constants}> {{
+      y = Slice (x, start, end, axis, step)
+      rows = Loop (trips, "") <body = b (int64 i, bool go) => (bool on, float[m2] row) {{
+        on = Identity (go)
+        part = Slice (x, start, end, axis, step)
+        row = Neg (part)
+      }}>
+    }}"""
+    x, far = np.arange(1, extent + 1, dtype=np.float32), np.iinfo(np.int64).max
+    cases = [(s, e, step) for step in (1, -1, -2) for s in (-5, -3, -1, 0, 2, 5, -far, far) for e in (-5, -1, 0, 3, -far, far)]
+    if not given:
+        cases = cases[extent::7]
+    sessions = {}
+    for start, end, step in cases:
+        bounds = {"start": i64(start), "end": i64(end), "step": i64(step)}
+        if given and step not in sessions:
+            sessions[step] = in_all_ways(text.format(inputs=", int64[1] start, int64[1] end", constants=f", int64[1] step = {{{step}}}"), monkeypatch)
+        constants = ", ".join(f"int64[1] {k} = {{{v[0]}}}" for k, v in bounds.items())
+        ways = sessions[step] if given else in_all_ways(text.format(inputs="", constants=", " + constants), monkeypatch)
+        feeds = {"x": x, "trips": np.array(2), **({k: bounds[k] for k in ("start", "end")} if given else {})}
+        want = x[positions(start, end, step, extent)]
+        if not given and extent and not (step < 0 and end == far):  # ONNX Runtime takes all then
+            same(in_onnxruntime(model(text.format(inputs="", constants=", " + constants)).SerializeToString(), feeds)[0], want)
+        for s in ways.values():
+            y, rows = s.run(None, feeds)
+            same(y, want)
+            same(rows, -np.stack([want, want]))
+
+
 @pytest.mark.parametrize("step", [1, 2, -1])
 def test_a_step_whose_bounds_change_from_trip_to_trip(step):
     """Types follow from the elements of the bounds; the shape class changes with signs, ones and equal numbers."""
@@ -326,7 +366,7 @@ def test_a_step_whose_bounds_change_from_trip_to_trip(step):
         given = np.ascontiguousarray(x[:, :columns])
         parts = session.run(None, {"n": np.array(len(pairs)), "x": given, "starts": starts, "ends": ends})[0]
         for (start, end), part, negative in zip(pairs, parts[::2], parts[1::2]):
-            want = given[:, slice(start, end, step)]
+            want = given[:, positions(start, end, step, columns)]
             assert part.shape == want.shape, (start, end)
             np.testing.assert_array_equal(part, want)
             np.testing.assert_array_equal(negative, -want)

@@ -148,8 +148,10 @@ class Compiler {
     using Limits = std::numeric_limits<std::int64_t>;
     const std::int64_t step = bound(e.parts[2], 1);
     require(step != 0, "column {}: the step of a slice is 0", e.column);
-    const std::int64_t start = bound(e.parts[0], step > 0 ? 0 : Limits::max());
-    const std::int64_t stop = bound(e.parts[1], step > 0 ? Limits::max() : Limits::min());
+    std::int64_t start = bound(e.parts[0], step > 0 ? 0 : Limits::max());
+    std::int64_t stop = bound(e.parts[1], step > 0 ? Limits::max() : Limits::min());
+    // In Python, nothing lies before the first element.
+    if (step < 0 && start < -shape_of(b_, x)[static_cast<std::size_t>(axis)]) start = stop = 0;
     return b_("slice", {x, b_.integers({start}), b_.integers({stop}), b_.integers({axis}),
                         b_.integers({step})});
   }

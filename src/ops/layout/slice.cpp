@@ -17,8 +17,9 @@ struct Range {
   std::int64_t start = 0, step = 1, count = 0;
 };
 
-/// `start` and `end` are interpreted as in NumPy: negative ones count from the end, then both are
-/// clamped.
+/// Negative starts and ends count from the end, then both are clamped: a start to an element, so
+/// that, other than in NumPy, a start before the first element takes that one if the step is
+/// negative. Without elements nothing is taken.
 Range range_of(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t extent) {
   const auto clamp = [&](std::int64_t v, std::int64_t low, std::int64_t high) {
     return std::clamp(v < 0 ? (v < -extent ? low : v + extent) : v, low, high);
@@ -29,7 +30,7 @@ Range range_of(std::int64_t start, std::int64_t end, std::int64_t step, std::int
     const std::int64_t stop = clamp(end, 0, extent);
     r.count = stop > r.start ? (stop - r.start - 1) / step + 1 : 0;
   } else {
-    r.start = clamp(start, -1, extent - 1);
+    r.start = extent > 0 ? clamp(start, 0, extent - 1) : -1;
     const std::int64_t stop = clamp(end, -1, extent - 1);
     // For the least integer, -step overflows. No extent is that large, so one element is taken.
     const std::int64_t back = step == std::numeric_limits<std::int64_t>::min() ? extent + 1 : -step;
@@ -103,7 +104,7 @@ constexpr std::int64_t furthest = std::numeric_limits<std::int64_t>::max() / 2;
 /// The start or end `v` counted from the front and clamped to [least, most]. Unknown if the sign of
 /// `v` is unknown.
 ir::Integer from_front(const ir::TypeContext& c, const ir::Integer& v, const ir::Extent& extent,
-                       std::int64_t least, const ir::Integer& most) {
+                       const ir::Integer& least, const ir::Integer& most) {
   if (v.at_least(furthest)) return most;
   if (v.at_most(-furthest)) return least;
   if (c.never_negative(v)) return c.never_negative(most - v) ? v : min(v, most);
@@ -137,7 +138,7 @@ ir::Extent count_along(const ir::TypeContext& c, std::size_t k, const ir::Extent
     return ir::Extent(ceil_div(max(position(c, 2, k, extent) - first, 0), step));
   }
   const ir::Integer last = ir::Integer(extent) - 1;
-  const ir::Integer distance = from_front(c, start, extent, -1, last) -
+  const ir::Integer distance = from_front(c, start, extent, min(last, 0), last) -
                                from_front(c, end, extent, -1, last);
   return ir::Extent(ceil_div(max(distance, 0), -step));
 }
@@ -243,7 +244,7 @@ Ex sliced_element(Emitter& e, std::size_t, const Indices& out) {
     const Ex given = known_or_read(e, 1, i);
     const bool forward = b.steps[i] > 0;
     const bool known = p.known(given).value_or(-1) >= 0;
-    Ex low = p.index(forward ? 0 : -1), high = forward ? extent : extent - 1;
+    Ex low = p.index(0), high = forward ? extent : extent - 1;
     const Ex counted = known
                            ? given
                            : select(given < 0, select(given < -extent, low, given + extent), given);

@@ -166,6 +166,14 @@ std::vector<ValueId> dft_axis(Call& c) {
   return c.newest();
 }
 
+/// PyTorch's exporter writes a real signal as [batch, length], which ONNX Runtime takes.
+std::vector<ValueId> stft_of_real_signal(Call& c) {
+  const ir::Type& signal = c.type(c.in(0));
+  if (signal.is_tensor() && signal.has_rank() && signal.rank() == 2)
+    c.set_input(0, c.one("Unsqueeze", {c.in(0), c.integers({-1})}));
+  return c.newest();
+}
+
 }  // namespace
 
 std::span<const Rule> shape_rules() {
@@ -184,6 +192,7 @@ std::span<const Rule> shape_rules() {
       {"Resize", 10, 10, resize_10},
       {"Resize", 11, 18, resize_empty_scales},
       {"DFT", 17, 19, dft_axis},
+      {"STFT", 17, newest, stft_of_real_signal},
   };
   return rules;
 }

@@ -73,7 +73,8 @@ def slices(g):
         start, end = rng.choice([(0, 1), (1, 2**31), (0, -1), (-1, 2**63 - 1), (0, 2), (-2, 9), (2, 1)])
         g.emit("Slice", [a, g.list(start), g.list(end), g.list(axis), *([g.list(rng.choice([1, 1, 2]))] if w.chance(0.6) else [])])
     elif form == "back":
-        g.emit("Slice", [a, g.list(-1), g.list(-(2**63) + 1), g.list(axis), g.list(rng.choice([-1, -2]))])
+        start, end = rng.choice([-1, -1, -1, -2, -4, 0, 2, 2**31]), rng.choice([-(2**63) + 1, -(2**63) + 1, -(2**63), 0, -1, -3])
+        g.emit("Slice", [a, g.list(start), g.list(end), g.list(axis), g.list(rng.choice([-1, -2]))])
     elif form == "window":
         start = g.index(a, axis)
         starts = g.one(start)

@@ -127,7 +127,8 @@ template <class Function> llvm::orc::ExecutorSymbolDef at(Function* function) {
 }
 
 /// The functions that code may call: C functions for an operation that the processor lacks, or for
-/// a loop that LLVM recognises as a copy; ours that divides loops.
+/// a loop that LLVM recognises as a copy; divisions of 128 bits, by which LLVM computes what a
+/// counter of 64 bits ends with; ours that divides loops.
 llvm::orc::SymbolMap library_functions(llvm::orc::LLJIT& jit) {
   using F1 = float(float);
   using D1 = double(double);
@@ -158,6 +159,16 @@ llvm::orc::SymbolMap library_functions(llvm::orc::LLJIT& jit) {
   // The rounding mode is never changed, so nearbyint rounds ties to even.
   put("roundeven", static_cast<D1*>(std::nearbyint));
   put("roundevenf", static_cast<F1*>(std::nearbyint));
+  using Wide = __int128;
+  using WideUnsigned = unsigned __int128;
+  put(
+      "__divti3", +[](Wide a, Wide b) { return a / b; });
+  put(
+      "__modti3", +[](Wide a, Wide b) { return a % b; });
+  put(
+      "__udivti3", +[](WideUnsigned a, WideUnsigned b) { return a / b; });
+  put(
+      "__umodti3", +[](WideUnsigned a, WideUnsigned b) { return a % b; });
   put("memcpy", std::memcpy);
   put("memmove", std::memmove);
   put("memset", std::memset);

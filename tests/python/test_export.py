@@ -16,7 +16,7 @@ import onnx
 import pytest
 import rondel
 from machine import run_model
-from models import agree, f32, in_onnxruntime, interpreter, model, refused, run, same, scalar, session
+from models import agree, f32, i64, in_onnxruntime, interpreter, model, refused, run, same, scalar, session
 from nets import F32, I32, I64, Net
 from onnx import TensorProto, helper, numpy_helper
 from programs import random_program
@@ -373,6 +373,20 @@ def test_an_output_that_is_an_input_without_a_rank():
     for results in (run(written, {"x": f32(1, 2)}), in_onnxruntime(written, {"x": f32(1, 2)})):
         same(results[0], f32(1, 2))
         same(results[1], f32(-1, -2))
+
+
+def test_a_scan_computes_no_condition():
+    """The body's condition stops nothing, and what it reads, the trip index, is not there in a Scan."""
+    source = model("""main (int64[n] x) => (int64[n] y) <int64 most = {1}, int64[0] scalar = {}> {
+      extent = Shape (x)
+      rows = Reshape (extent, scalar)
+      y = Loop (rows, "") <body = b (int64 i, bool go) => (bool on, int64 v) { v = Gather (x, i) on = Less (i, most) }>
+    }""")
+    feeds = {"x": i64(3, 1, 2)}
+    for compiled in (False, True):
+        written = rondel.export(source, compiled=compiled)
+        assert [n.op_type for n in onnx.load_from_string(written).graph.node] == ["Scan"]
+        same(session(written).run(None, feeds)[0], feeds["x"])
 
 
 # ---- outputs that nobody reads ------------------------------------------------------------------------------

@@ -284,6 +284,20 @@ PROGRAMS = {
 }""",
         [({"trips": np.int64(n)}, [np.float32([[[8], [6], [7], *[[4]] * n]] * n)]) for n in (2, 1, 5)],
     ),
+    "a counter of 64 bits, whose end LLVM finds by a division of 128 bits": (
+        """main (uint64 start, uint64 limit, int64 most) => (uint64 last, int64 trips) <bool yes = {1}, uint64 seven = {7}, int64 one = {1}, int64 zero = {0}> {
+  last, trips = Loop (most, yes, start, zero) <body = b (int64 i, bool go, uint64 c, int64 n) => (bool on, uint64 c2, int64 n2) {
+    c2 = Add (c, seven)
+    past = Less (limit, c)
+    on = Not (past)
+    n2 = Add (n, one)
+  }>
+}""",
+        [
+            ({"start": np.uint64(start), "limit": np.uint64(limit), "most": np.int64(30)}, [np.uint64(start + 7 * trips), np.int64(trips)])
+            for start, limit, trips in [(6, 100, 15), (2**64 - 400, 2**64 - 300, 16), (6, 2**63, 30)]
+        ],
+    ),
     # What the class tells of a branch, inference that evaluates nothing does not; it must not be trusted to find the fault.
     "rows of a branch that is taken": (
         """main (int64[r,c] shape_of, int64[m] x, int64 n) => (int64[k] sums) {

@@ -316,6 +316,7 @@ bool is_onnx_loop(const Graph& g, const ir::Node& loop) {
 
 bool convert_to_scan(Graph& g, NodeId n) {
   if (!why_not_scan(g, g.node(n)).empty()) return false;
+  drop_unused_go(g, LoopParts(g.node(n)));
   drop_implied_by_scan(g, n);
   return true;
 }

@@ -10,7 +10,8 @@ namespace {
 
 /// Time without a tier's code after which the code is worth compiling.
 constexpr std::int64_t worth_quick_ns = 100'000, worth_best_ns = 2'000'000;
-/// A run of more instructions than this waits for the code, because compiling costs less.
+/// A run that may be of more instructions than this waits for quick code, and one that certainly is
+/// for the best code, because compiling costs less.
 constexpr double most_interpreted = 1e7, most_quick = 1e9;
 /// The same if the best code only has to be linked.
 constexpr double most_without_linked = 2e4;
@@ -58,10 +59,11 @@ void TieredExecutable::wait_if_large(scalar::Context& c, const scalar::View* v,
                                      const std::int64_t* params) const {
   const bool may_wait = on_large_run && (!best_.waited_for.test() || !quick_.waited_for.test());
   if (!may_wait) return;
-  const double work = estimated_work(*program_, v, params);
+  const Work work = estimated_work(*program_, v, params);
   const bool soon = soon_.load(std::memory_order_relaxed);
-  const bool wants_best = work > (soon ? most_without_linked : most_quick) && !settled();
-  const bool wants_quick = !soon && work > most_interpreted && !has(Tier::quick);
+  const bool wants_best = (soon ? work.most > most_without_linked : work.least > most_quick) &&
+                          !settled();
+  const bool wants_quick = !soon && work.most > most_interpreted && !has(Tier::quick);
   if (wants_quick && !of(Tier::quick).waited_for.test_and_set()) on_large_run(Tier::quick, c);
   if (wants_best && !best_.waited_for.test_and_set()) on_large_run(last_, c);
 }

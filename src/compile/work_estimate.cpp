@@ -9,7 +9,7 @@ namespace {
 using scalar::Inst;
 using scalar::Op;
 
-/// The assumed trip count of a loop whose trip count is not known: too many trips to interpret.
+/// The most trips of a loop whose trip count is not known: too many to interpret.
 constexpr double many_trips = 1e7;
 
 class WorkEstimate {
@@ -17,17 +17,25 @@ class WorkEstimate {
   WorkEstimate(const scalar::Program& p, const scalar::View* views, const std::int64_t* params)
       : p_(p), views_(views), params_(params), known_(p.reg_types.size()) {}
 
-  double work(std::size_t begin, std::size_t end) {
-    double total = 0;
+  Work work(std::size_t begin, std::size_t end) {
+    Work total;
+    const auto add = [&](const Work& w, double times = 1) {
+      total.least += w.least * times;
+      total.most += w.most * times;
+    };
     for (std::size_t at = begin; at < end; ++at) {
       const Inst& i = p_.code[at];
       if (i.op == Op::for_) {
-        total += loop(at);
-        at = static_cast<std::size_t>(i.jump);
+        add(loop(at));
+        at = jump_of(at);
+      } else if (i.op == Op::if_) {
+        add(branches(at));
+        at = end_of_if(at);
       } else if (i.op == Op::contract) {
-        total += products(p_.contracts[static_cast<std::size_t>(i.id)]);
+        const double all = products(p_.contracts[static_cast<std::size_t>(i.id)]);
+        add({all, all});
       } else if (i.op != Op::fresh) {
-        total += 1;
+        add({1, 1});
         if (i.result_count == 1) known_[reg(p_.results(i)[0])] = value(i);
       }
     }
@@ -39,17 +47,37 @@ class WorkEstimate {
 
   static std::size_t reg(scalar::Reg r) { return static_cast<std::size_t>(r); }
   Known operand(const Inst& i, std::size_t k) const { return known_[reg(p_.operands(i)[k])]; }
+  std::size_t jump_of(std::size_t at) const { return static_cast<std::size_t>(p_.code[at].jump); }
+  std::size_t end_of_if(std::size_t at) const {
+    const std::size_t other = jump_of(at);
+    return p_.code[other].op == Op::else_ ? jump_of(other) : other;
+  }
 
   /// Assumes that each trip costs as much as the first one.
-  double loop(std::size_t at) {
+  Work loop(std::size_t at) {
     const Inst& begin = p_.code[at];
-    const auto end = static_cast<std::size_t>(begin.jump);
     const Known lo = operand(begin, 0), hi = operand(begin, 1);
-    double trips = many_trips;
-    if (lo && hi) trips = std::max(static_cast<double>(*hi) - static_cast<double>(*lo), 0.0);
-    if ((begin.flags & scalar::conditional) != 0) trips = std::min(trips, many_trips);
+    Work trips{1, many_trips};
+    if (lo && hi)
+      trips.least = trips.most = std::max(static_cast<double>(*hi) - static_cast<double>(*lo), 0.0);
+    if ((begin.flags & scalar::conditional) != 0) {
+      trips.least = std::min(trips.least, 1.0);
+      trips.most = std::min(trips.most, many_trips);
+    }
     known_[reg(p_.results(begin)[0])] = lo;
-    return trips * work(at + 1, end + 1);
+    const Work trip = work(at + 1, jump_of(at) + 1);
+    return {trips.least * trip.least, trips.most * trip.most};
+  }
+
+  Work branches(std::size_t at) {
+    const std::size_t other = jump_of(at), end = end_of_if(at);
+    const Known condition = operand(p_.code[at], 0);
+    const bool takes_first = !condition || *condition != 0,
+               takes_other = !condition || *condition == 0;
+    const Work first = takes_first ? work(at + 1, other) : Work{},
+               second = takes_other && other != end ? work(other + 1, end) : Work{};
+    if (!condition) return {std::min(first.least, second.least), first.most + second.most};
+    return takes_first ? first : second;
   }
 
   double products(const scalar::Contract& c) const {
@@ -72,11 +100,29 @@ class WorkEstimate {
     if (i.op == Op::constant) return i.imm;
     if (i.op == Op::param) return params_[i.id];
     if (i.op == Op::extent) return extent(i.id, static_cast<std::size_t>(i.imm));
+    if (i.op == Op::load) return loaded(i);
     if (i.type != DType::i64) return std::nullopt;
     if (i.op == Op::select) return selected(operand(i, 0), operand(i, 1), operand(i, 2));
     if (i.operand_count != 2) return std::nullopt;
     const Known a = operand(i, 0), b = operand(i, 1);
     return a && b ? combined(i.op, *a, *b) : std::nullopt;
+  }
+
+  /// An element of an input: a trip count, or a condition.
+  Known loaded(const Inst& i) const {
+    const scalar::Buffer& buffer = p_.buffers[static_cast<std::size_t>(i.id)];
+    const bool is_known = buffer.access == scalar::Access::in &&
+                          (i.type == DType::i64 || i.type == DType::boolean);
+    if (!is_known) return std::nullopt;
+    const scalar::View& view = views_[i.id];
+    std::int64_t at = 0;
+    for (std::size_t a = 0; a < i.operand_count; ++a) {
+      const Known index = operand(i, a);
+      if (!index || *index < 0 || *index >= view.extents[a]) return std::nullopt;
+      at += *index * view.strides[a];
+    }
+    if (i.type == DType::boolean) return static_cast<const std::uint8_t*>(view.data)[at];
+    return static_cast<const std::int64_t*>(view.data)[at];
   }
 
   static Known selected(Known condition, Known a, Known b) {
@@ -108,8 +154,8 @@ class WorkEstimate {
 
 }  // namespace
 
-double estimated_work(const scalar::Program& p, const scalar::View* views,
-                      const std::int64_t* params) {
+Work estimated_work(const scalar::Program& p, const scalar::View* views,
+                    const std::int64_t* params) {
   return WorkEstimate(p, views, params).work(0, p.code.size());
 }
 

@@ -3,10 +3,14 @@
 
 namespace rondel::compile {
 
-/// Estimates how many instructions one run of a program executes, from the extents and the
-/// parameters of the run. A loop whose trip count depends on data counts as 10^7 trips; a loop that
-/// may end early as at most 10^7 trips; for an `if`, both branches count.
-double estimated_work(const scalar::Program&, const scalar::View* views,
-                      const std::int64_t* params);
+/// How many instructions one run of a program executes.
+struct Work {
+  double least = 0, most = 0;
+};
+
+/// Estimates it from the extents, the parameters and the inputs of the run. A loop whose trip count
+/// is not known, or that may end early, counts as 1 to 10^7 trips, but not more than its trip
+/// count. Of an `if`, the branch that is taken counts, or both if that is not known.
+Work estimated_work(const scalar::Program&, const scalar::View* views, const std::int64_t* params);
 
 }  // namespace rondel::compile

@@ -29,7 +29,7 @@ std::shared_ptr<const scalar::Program> counting(
 
 Tensor number(std::int64_t n) { return Tensor::from<std::int64_t>({1}, std::span(&n, 1)); }
 
-double work(const scalar::Program& p, const Tensor& x, std::int64_t trips = 4) {
+Work work(const scalar::Program& p, const Tensor& x, std::int64_t trips = 4) {
   const scalar::View view{x.data(), x.shape().data(), x.strides().data()};
   const std::int64_t params[] = {0, trips};
   return estimated_work(p, &view, params);
@@ -38,21 +38,53 @@ double work(const scalar::Program& p, const Tensor& x, std::int64_t trips = 4) {
 TEST(WorkEstimate, InnerTripsCount) {
   const auto few = counting([](auto&b, auto) { return b.index(10); }),
              more = counting([](auto&b, auto) { return b.index(1'000'000); });
-  EXPECT_LT(work(*few, number(0)), 1'000);
-  EXPECT_GT(work(*more, number(0)), 4e6);
-  EXPECT_GT(work(*few, number(0), 4'000'000), 4e7);
+  EXPECT_LT(work(*few, number(0)).most, 1'000);
+  EXPECT_GT(work(*more, number(0)).least, 4e6);
+  EXPECT_GT(work(*few, number(0), 4'000'000).least, 4e7);
 }
 
-TEST(WorkEstimate, ACountFromDataIsTakenForMany) {
+TEST(WorkEstimate, ACountThatTheProgramComputesIsTakenForFewOrMany) {
   const auto p = counting([](auto& b, auto x) { return b.load(x, {b.index(0)}); });
-  EXPECT_GT(work(*p, number(0)), 1e7);
+  EXPECT_GT(work(*p, number(0)).most, 1e7);
+  EXPECT_LT(work(*p, number(0)).least, 1'000);
+}
+
+/// As many trips as `count[at]`, if `go[at]`.
+Work work_of_inputs(const Tensor& count, const Tensor& go, std::int64_t at) {
+  scalar::Builder b("if");
+  const auto counts = b.buffer({"count", DType::i64, scalar::Access::in, {-1}, false}),
+             conditions = b.buffer({"go", DType::boolean, scalar::Access::in, {-1}, false}),
+             x = b.buffer({"x", DType::i64, scalar::Access::out, {1}});
+  const Ex index = b.param();
+  const auto counted = [&](Ex, std::span<const Ex> n) { return std::vector<Ex>{n[0] + 1}; };
+  const auto total = b.if_(
+      b.load(conditions, {index}),
+      [&] { return b.for_(b.index(0), b.load(counts, {index}), {b.index(0)}, counted); },
+      [&] { return std::vector<Ex>{b.index(0)}; });
+  b.store(x, {b.index(0)}, total[0]);
+  const auto p = b.finish();
+  const Tensor out = number(0);
+  std::vector<scalar::View> views;
+  for (const Tensor* t : {&count, &go, &out})
+    views.push_back({t->data(), t->shape().data(), t->strides().data()});
+  return estimated_work(*p, views.data(), &at);
+}
+
+TEST(WorkEstimate, CountsAndConditionsThatAreInputsAreRead) {
+  const Tensor all = Tensor::from<std::int64_t>({4}, {5, -1, 1'000'000, -1}),
+               counts = all.strided(0, {2}, {2}), go = Tensor::from<bool>({2}, {true, true}),
+               stop = Tensor::from<bool>({2}, {true, false});
+  EXPECT_LT(work_of_inputs(counts, go, 0).most, 1'000);
+  EXPECT_GT(work_of_inputs(counts, go, 1).least, 1e6);
+  EXPECT_LT(work_of_inputs(counts, stop, 1).most, 1'000);
+  EXPECT_GT(work_of_inputs(counts, go, 2).most, 1e7) << "there is no such element";
 }
 
 TEST(WorkEstimate, ACountThatFollowsFromExtentsIsKnown) {
   const auto p = counting([](auto& b, auto x) {
     return scalar::max(scalar::min(b.extent(x, 0) * 8 / 2, b.index(100)), b.index(0));
   });
-  EXPECT_LT(work(*p, number(0)), 1'000);
+  EXPECT_LT(work(*p, number(0)).most, 1'000);
 }
 
 TEST(WorkEstimate, AnInnerLoopThatMayBeLongWaitsForCompiledCode) {

@@ -320,6 +320,7 @@ def test_what_is_refused_names_the_node(op, attributes, message):
 
 
 EXPORTED = {
+    "one target": ("TreeEnsembleRegressor", two_trees(ONE_TARGET, n_targets=1), [TensorProto.FLOAT]),
     "trees": ("TreeEnsembleRegressor", two_trees(TWO_TARGETS, n_targets=2, aggregate_function="AVERAGE"), [TensorProto.FLOAT]),
     "classes": ("TreeEnsembleClassifier", two_trees(SPARSE, "class", classlabels_strings=["a", "b", "c"]), [TensorProto.STRING, TensorProto.FLOAT]),
     "minimum": ("TreeEnsembleRegressor", two_trees(TWO_TARGETS, n_targets=2, aggregate_function="MIN", mode="EQ"), [TensorProto.FLOAT]),

@@ -323,7 +323,7 @@ Ensemble ensemble_of(const ir::Attributes& a) {
   require(how >= 0 && how < std::ssize(aggregates), "aggregate_function is {}; expected 0 to 3",
           how);
   e.aggregate = aggregates[static_cast<std::size_t>(how)];
-  e.targets = a.i("n_targets", 1);
+  e.targets = a.i("n_targets");
   e.dtype = a.tensor("nodes_splits").dtype() == DType::f64 ? DType::f64 : DType::f32;
   const ir::Floats splits = floats_of(a.tensor("nodes_splits"));
   const std::size_t nodes = splits.size();

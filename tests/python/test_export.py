@@ -389,6 +389,16 @@ def test_a_scan_computes_no_condition():
         same(session(written).run(None, feeds)[0], feeds["x"])
 
 
+def test_an_output_that_declares_no_rank_gets_the_one_that_is_known():
+    source = model("main (float[n,2] x) => (float[] y, float[n,m] z) { y = Sin (x) z = Cos (x) }")
+    source.graph.output[0].type.tensor_type.ClearField("shape")
+    for compiled in (False, True):
+        written = onnx.load_from_string(rondel.export(source, compiled=compiled))
+        onnx.checker.check_model(written, full_check=True)
+        shapes = [[d.dim_param or d.dim_value for d in o.type.tensor_type.shape.dim] for o in written.graph.output]
+        assert shapes == [["n", 2], ["n", "m"]]
+
+
 # ---- outputs that nobody reads ------------------------------------------------------------------------------
 
 UNREAD = {

@@ -153,7 +153,8 @@ class Writer {
       if (written.insert(wanted).second && name(v) != wanted) copy(out, v, wanted);
       const ir::Type& actual = g_.value(v).type;
       const bool declared = j < g_.declared_outputs.size() &&
-                            g_.declared_outputs[j].kind() == actual.kind();
+                            g_.declared_outputs[j].kind() == actual.kind() &&
+                            (g_.declared_outputs[j].has_rank() || !actual.has_rank());
       declare(*out.add_output(), wanted, declared ? g_.declared_outputs[j] : actual);
     }
   }

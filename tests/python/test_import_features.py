@@ -8,7 +8,7 @@ import onnx
 import pytest
 import rondel
 from models import TRUE, f32, i64, in_onnxruntime, make_model, model, options, refused, run, same, scalar, session, strings, tensor, value
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 DOUBLE = "main (float[n] x) => (float[n] y) { y = Add (x, x) }"
 
@@ -640,3 +640,14 @@ def test_stft_of_a_signal_without_its_last_axis():
     want = in_onnxruntime(made.SerializeToString(), feeds)[0]
     for s in (session(made), session(rondel.export(made))):
         np.testing.assert_allclose(s.run(None, feeds)[0], want, atol=1e-4)
+
+
+@pytest.mark.parametrize("is_input", [False, True])
+def test_of_initializers_of_one_name_the_last_one_counts(is_input):
+    made = model("main (float[2] x, float[2] c) => (float[2] y) { y = Add (x, c) }")
+    if not is_input:
+        del made.graph.input[1]
+    made.graph.initializer.extend([numpy_helper.from_array(f32(1, 1), "c"), numpy_helper.from_array(f32(2, 3), "c")])
+    with pytest.warns(rondel.ModelWarning, match="initializer 'c': the graph has several of this name; the last one is used"):
+        s = session(made)
+    same(s.run(None, {"x": f32(0, 0)})[0], f32(2, 3))

@@ -7,6 +7,7 @@
 #include "frontends/onnx/user_ops.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace rondel::onnx {
 namespace {
@@ -105,13 +106,13 @@ void Importer::root(const Frame& frame) {
   Scope scope{nullptr, ir::RegionId::root, &g.node(), {}};
   std::unordered_map<std::string, Tensor> given;
   for (pb::TensorProto& t : *model_->mutable_graph()->mutable_initializer()) {
-    given.emplace(t.name(), tensor_loader_.tensor(t, "initializer '" + t.name() + "'"));
+    given.insert_or_assign(t.name(), tensor_loader_.tensor(t, "initializer '" + t.name() + "'"));
     // The tensor loader keeps a copy; the original is freed so that weights are not held twice.
     if (t.has_raw_data()) delete t.release_raw_data();
   }
   for (const pb::SparseTensorProto& s : g.sparse_initializer())
-    given.emplace(s.values().name(),
-                  tensor_loader_.sparse(s, "initializer '" + s.values().name() + "'"));
+    given.insert_or_assign(s.values().name(),
+                           tensor_loader_.sparse(s, "initializer '" + s.values().name() + "'"));
 
   for (const pb::ValueInfoProto& input : g.input()) {
     const std::string what = "input '" + input.name() + "'";
@@ -165,10 +166,18 @@ void Importer::note_maps(const pb::GraphProto& g) {
   }
 }
 
+/// Of several with one name, the last one counts, as in ONNX Runtime.
 void Importer::initializers(const pb::GraphProto& g, Scope& scope) {
+  std::unordered_set<std::string> all, defined;
   const auto add = [&](const std::string& name, Tensor t) {
-    if (scope.names.contains(name)) return;  // the default of an input with the same name
-    define(scope, name, constant(std::move(t), "initializer '" + name + "'", scope.region));
+    const std::string what = "initializer '" + name + "'";
+    if (!all.insert(name).second)
+      warn(what, "the graph has several of this name; the last one is used");
+    const bool again = defined.contains(name);
+    if (!again && scope.names.contains(name)) return;  // the default of an input of the same name
+    if (again) scope.names.erase(name);
+    define(scope, name, constant(std::move(t), what, scope.region));
+    defined.insert(name);
   };
   for (const pb::TensorProto& t : g.initializer()) {
     require(!t.name().empty(), "an initializer of graph '{}' has no name", g.name());

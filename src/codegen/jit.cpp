@@ -126,6 +126,9 @@ template <class Function> llvm::orc::ExecutorSymbolDef at(Function* function) {
   return {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported};
 }
 
+template <class T> T quotient(T a, T b) { return a / b; }
+template <class T> T remainder(T a, T b) { return a % b; }
+
 /// The functions that code may call: C functions for an operation that the processor lacks, or for
 /// a loop that LLVM recognises as a copy; divisions of 128 bits, by which LLVM computes what a
 /// counter of 64 bits ends with; ours that divides loops.
@@ -159,16 +162,10 @@ llvm::orc::SymbolMap library_functions(llvm::orc::LLJIT& jit) {
   // The rounding mode is never changed, so nearbyint rounds ties to even.
   put("roundeven", static_cast<D1*>(std::nearbyint));
   put("roundevenf", static_cast<F1*>(std::nearbyint));
-  using Wide = __int128;
-  using WideUnsigned = unsigned __int128;
-  put(
-      "__divti3", +[](Wide a, Wide b) { return a / b; });
-  put(
-      "__modti3", +[](Wide a, Wide b) { return a % b; });
-  put(
-      "__udivti3", +[](WideUnsigned a, WideUnsigned b) { return a / b; });
-  put(
-      "__umodti3", +[](WideUnsigned a, WideUnsigned b) { return a % b; });
+  put("__divti3", quotient<__int128>);
+  put("__modti3", remainder<__int128>);
+  put("__udivti3", quotient<unsigned __int128>);
+  put("__umodti3", remainder<unsigned __int128>);
   put("memcpy", std::memcpy);
   put("memmove", std::memmove);
   put("memset", std::memset);

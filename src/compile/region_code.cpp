@@ -415,8 +415,8 @@ class RegionCodeCache {
     });
   }
 
-  /// The rule that does not hold, for the nodes that run, once all is evaluated that these inputs
-  /// tell; empty if all hold.
+  /// As `fit_of`, but by inference that evaluates nodes, and so knows what the class knows: the
+  /// rule that does not hold; empty if all hold.
   std::string broken_if_evaluated(std::span<const Value> all) {
     return *broken_.get(exact_key(all, value_inputs()),
                         [&] { return broken_rule(environment_of(all), b_.lowering.evaluate); });

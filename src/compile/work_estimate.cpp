@@ -19,9 +19,9 @@ class WorkEstimate {
 
   Work work(std::size_t begin, std::size_t end) {
     Work total;
-    const auto add = [&](const Work& w, double times = 1) {
-      total.least += w.least * times;
-      total.most += w.most * times;
+    const auto add = [&](const Work& w) {
+      total.least += w.least;
+      total.most += w.most;
     };
     for (std::size_t at = begin; at < end; ++at) {
       const Inst& i = p_.code[at];

@@ -173,6 +173,8 @@ class TypesOfRegion : public runtime::RegionTypes {
     set_workspaces(types);
     return true;
   }
+  /// Whether the class states all that ops' rules require of its members.
+  bool has_all_conditions() const { return extents_.has_all_conditions(); }
   /// Whether what the class states holds for these inputs, in which inference found no fault.
   bool conditions_hold(std::span<const Tensor* const> inputs) const {
     return extents_.conditions_hold(inputs);
@@ -327,10 +329,9 @@ class RegionCodeCache {
     std::string why_not = fit.why_not;
     if (fit.part == Fit::Part::whole) {
       const auto entry = entry_for(c);
-      if (entry->code && entry->evaluated)
-        if (const std::string broken = broken_if_evaluated(all); !broken.empty())
-          return refused("a rule does not hold for these shapes: " + broken);
-      if (entry->code && entry->types->conditions_hold(tensors_of(all))) return bound(*entry, all);
+      const std::string broken = entry->code && entry->evaluated ? broken_if_evaluated(all) : "";
+      if (entry->code && broken.empty() && entry->types->conditions_hold(tensors_of(all)))
+        return bound(*entry, all);
       why_not = entry->code ? "step by step: a rule of this class does not hold" : entry->how;
     } else {
       why_not = "step by step: a branch that is not taken does not fit these shapes: " + why_not;
@@ -470,6 +471,7 @@ class RegionCodeCache {
     if (!lowered.program) return refused_class(to_text(lowered.refusals));
     auto types = TypesOfRegion::make(lowered, c);
     if (!types) return refused_class("extents inside do not follow from those of its inputs");
+    const bool has_all_conditions = types->has_all_conditions();
     auto code = std::make_shared<RegionCode>();
     code->code = make_code(lowered.program);
     code->own = own;
@@ -482,7 +484,7 @@ class RegionCodeCache {
     for (const std::size_t k : value_inputs())
       if (c.values[k].defined() || !c.elements[k].empty()) code->value_inputs.push_back(k);
     return {std::move(code), std::move(types), how_it_runs(*lowered.program),
-            lowered.conditions.evaluated && !lowered.conditions.complete};
+            lowered.conditions.evaluated && !has_all_conditions};
   }
 
   static Entry refused_class(std::string_view reason) {

@@ -15,7 +15,8 @@ constexpr double many_trips = 1e7;
 class WorkEstimate {
  public:
   WorkEstimate(const scalar::Program& p, const scalar::View* views, const std::int64_t* params)
-      : p_(p), views_(views), params_(params), known_(p.reg_types.size()) {}
+      : p_(p), views_(views), params_(params), known_(p.reg_types.size()),
+        varies_(p.reg_types.size()) {}
 
   Work work(std::size_t begin, std::size_t end) {
     Work total;
@@ -36,7 +37,7 @@ class WorkEstimate {
         add({all, all});
       } else if (i.op != Op::fresh) {
         add({1, 1});
-        if (i.result_count == 1) known_[reg(p_.results(i)[0])] = value(i);
+        if (i.result_count == 1) note(i);
       }
     }
     return total;
@@ -57,21 +58,23 @@ class WorkEstimate {
   Work loop(std::size_t at) {
     const Inst& begin = p_.code[at];
     const Known lo = operand(begin, 0), hi = operand(begin, 1);
-    Work trips{1, many_trips};
+    Work trips{0, many_trips};
     if (lo && hi)
       trips.least = trips.most = std::max(static_cast<double>(*hi) - static_cast<double>(*lo), 0.0);
     if ((begin.flags & scalar::conditional) != 0) {
       trips.least = std::min(trips.least, 1.0);
       trips.most = std::min(trips.most, many_trips);
     }
-    known_[reg(p_.results(begin)[0])] = lo;
+    const std::size_t index = reg(p_.results(begin)[0]);
+    known_[index] = lo;
+    varies_[index] = trips.most > 1 || varies(begin);
     const Work trip = work(at + 1, jump_of(at) + 1);
     return {trips.least * trip.least, trips.most * trip.most};
   }
 
   Work branches(std::size_t at) {
     const std::size_t other = jump_of(at), end = end_of_if(at);
-    const Known condition = operand(p_.code[at], 0);
+    const Known condition = varies(p_.code[at]) ? Known() : operand(p_.code[at], 0);
     const bool takes_first = !condition || *condition != 0,
                takes_other = !condition || *condition == 0;
     const Work first = takes_first ? work(at + 1, other) : Work{},
@@ -108,11 +111,21 @@ class WorkEstimate {
     return a && b ? combined(i.op, *a, *b) : std::nullopt;
   }
 
-  /// An element of an input: a trip count, or a condition.
+  void note(const Inst& i) {
+    const std::size_t result = reg(p_.results(i)[0]);
+    known_[result] = value(i);
+    varies_[result] = varies(i);
+  }
+  /// Whether an operand is known of the first trip of a loop only.
+  bool varies(const Inst& i) const {
+    return std::ranges::any_of(p_.operands(i), [&](scalar::Reg r) { return varies_[reg(r)]; });
+  }
+
+  /// An element of an input that is the same in all trips: a trip count, or a condition.
   Known loaded(const Inst& i) const {
     const scalar::Buffer& buffer = p_.buffers[static_cast<std::size_t>(i.id)];
     const bool is_known = buffer.access == scalar::Access::in &&
-                          (i.type == DType::i64 || i.type == DType::boolean);
+                          (i.type == DType::i64 || i.type == DType::boolean) && !varies(i);
     if (!is_known) return std::nullopt;
     const scalar::View& view = views_[i.id];
     std::int64_t at = 0;
@@ -150,6 +163,7 @@ class WorkEstimate {
   const scalar::View* views_;
   const std::int64_t* params_;
   std::vector<Known> known_;  // by Reg
+  std::vector<bool> varies_;  // by Reg
 };
 
 }  // namespace

@@ -80,6 +80,31 @@ TEST(WorkEstimate, CountsAndConditionsThatAreInputsAreRead) {
   EXPECT_GT(work_of_inputs(counts, go, 2).most, 1e7) << "there is no such element";
 }
 
+/// Each of `trips` trips has an inner loop of as many trips as `count` has there.
+Work work_of_rows(const Tensor& count, std::int64_t trips) {
+  scalar::Builder b("rows");
+  const auto counts = b.buffer({"count", DType::i64, scalar::Access::in, {-1}}),
+             x = b.buffer({"x", DType::i64, scalar::Access::out, {1}});
+  const auto counted = [&](Ex, std::span<const Ex> n) { return std::vector<Ex>{n[0] + 1}; };
+  const auto total = b.for_(b.index(0), b.param(), {b.index(0)}, [&](Ex i, std::span<const Ex> n) {
+    return b.for_(b.index(0), b.load(counts, {i}), {n[0]}, counted);
+  });
+  b.store(x, {b.index(0)}, total[0]);
+  const auto p = b.finish();
+  const Tensor out = number(0);
+  const scalar::View views[] = {{count.data(), count.shape().data(), count.strides().data()},
+                                {out.data(), out.shape().data(), out.strides().data()}};
+  return estimated_work(*p, views, &trips);
+}
+
+TEST(WorkEstimate, WhatTheFirstTripReadsIsNotWhatAllTripsRead) {
+  const Tensor late = Tensor::from<std::int64_t>({2}, {0, 100'000'000}),
+               early = Tensor::from<std::int64_t>({2}, {10'000'000'000, 0});
+  EXPECT_GT(work_of_rows(late, 2).most, 1e7);
+  EXPECT_LT(work_of_rows(early, 2).least, 1'000);
+  EXPECT_LT(work_of_rows(late, 1).most, 1'000) << "there is one trip";
+}
+
 TEST(WorkEstimate, ACountThatFollowsFromExtentsIsKnown) {
   const auto p = counting([](auto& b, auto x) {
     return scalar::max(scalar::min(b.extent(x, 0) * 8 / 2, b.index(100)), b.index(0));

@@ -648,6 +648,6 @@ def test_of_initializers_of_one_name_the_last_one_counts(is_input):
     if not is_input:
         del made.graph.input[1]
     made.graph.initializer.extend([numpy_helper.from_array(f32(1, 1), "c"), numpy_helper.from_array(f32(2, 3), "c")])
-    with pytest.warns(rondel.ModelWarning, match="initializer 'c': the graph has several of this name; the last one is used"):
+    with pytest.warns(rondel.ModelWarning, match="initializer 'c': graph 'main' has several of this name; the last one is used"):
         s = session(made)
     same(s.run(None, {"x": f32(0, 0)})[0], f32(2, 3))

@@ -241,6 +241,13 @@ def test_tree_ensemble(aggregate):
     np.testing.assert_array_equal(half, raw.astype(np.float16))
 
 
+def test_tree_ensemble_of_one_target_that_is_not_told():
+    one = members("float32") | dict(n_targets=1, leaf_targetids=[0] * 5)
+    untold = {name: value for name, value in one.items() if name != "n_targets"}
+    results = [ours("TreeEnsemble", {"x": ROWS}, [TensorProto.FLOAT], 5, **attributes)[0] for attributes in (one, untold)]
+    np.testing.assert_array_equal(*results)
+
+
 def random_trees(features, trees, depth, seed):
     """Full trees of random splits, as a TreeEnsembleRegressor of one target."""
     random, inner, count = np.random.default_rng(seed), 2**depth - 1, 2 ** (depth + 1) - 1

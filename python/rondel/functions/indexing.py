@@ -18,11 +18,28 @@ def item(x: Traced, index):
     slices, picks, new = _sorted(x, parts)
     if slices:
         axes, ranges = zip(*slices)
-        starts, ends, steps = zip(*map(_bounds, ranges))
-        x = function("slice")(x, list(starts), list(ends), list(axes), list(steps))
+        bounds = [_bounds(r) for r in ranges]
+        before = {axis: start for axis, (start, _, step) in zip(axes, bounds) if step < 0 and start < -1}
+        if before:
+            # Backwards from before the first element, Python takes nothing, and ONNX that element.
+            x = _sliced(x, list(before), [(0, start + 1, 1) for start in before.values()])
+            bounds = [_from_last(*b) if axis in before else b for axis, b in zip(axes, bounds)]
+        x = _sliced(x, list(axes), bounds)
     for axis, pick in reversed(picks):
         x = function("gather")(x, pick, axis=axis)
     return function("unsqueeze")(x, new) if new else x
+
+
+def _sliced(x, axes, bounds):
+    starts, ends, steps = (list(part) for part in zip(*bounds))
+    return function("slice")(x, starts, ends, axes, steps)
+
+
+def _from_last(start, end, step):
+    """The same slice of what ends with the element at `start`, which counts from the end."""
+    if end < 0 and end != _FIRST:
+        end = min(end - start - 1, -1)
+    return -1, end, step
 
 
 def _without_ellipsis(x, parts):

@@ -368,7 +368,9 @@ def _with_extents(node: Node) -> Fact:
         steps = node.numbers(4, "steps") if node.given(4) else [1]
         if not starts or not ends or not steps:
             raise Mixed("it selects extents by data")
-        return _extents(_entries(node, 0)[int(starts[0]) : int(ends[0]) : int(steps[0])])
+        entries, start, step = _entries(node, 0), int(starts[0]), int(steps[0])
+        start = max(start, -len(entries)) if step < 0 else start  # other than Python, ONNX takes the first one then
+        return _extents(entries[start : int(ends[0]) : step])
     shape = {"Reshape": 1, "Expand": 1, "ConstantOfShape": 0}.get(node.op)
     if shape is None:
         raise Mixed("it computes with the number of rows")

@@ -15,7 +15,8 @@ std::string why_not_scan(const ir::Graph&, const ir::Node& loop);
 void reshape_control_inputs_to_scalars(ir::Graph&);
 
 /// Converts a loop to an ONNX Scan if it is one; returns whether it is. Removes parts that a Scan
-/// implies: the assertion of equal extents, and the output n, which is the extent.
+/// implies: the assertion of equal extents, the output n, which is the extent, and what computes a
+/// condition that stops nothing.
 bool convert_to_scan(ir::Graph&, ir::NodeId loop);
 
 /// Converts a loop to the form of an ONNX Loop: no scans, stacks on axis 0 in trip order, no

@@ -168,11 +168,12 @@ void Importer::note_maps(const pb::GraphProto& g) {
 
 /// Of several with one name, the last one counts, as in ONNX Runtime.
 void Importer::initializers(const pb::GraphProto& g, Scope& scope) {
-  std::unordered_set<std::string> all, defined;
+  std::unordered_map<std::string, int> count;
+  std::unordered_set<std::string> defined;  // by initializers; not inputs
   const auto add = [&](const std::string& name, Tensor t) {
     const std::string what = "initializer '" + name + "'";
-    if (!all.insert(name).second)
-      warn(what, "the graph has several of this name; the last one is used");
+    if (++count[name] == 2)
+      warn(what, "graph '" + g.name() + "' has several of this name; the last one is used");
     const bool again = defined.contains(name);
     if (!again && scope.names.contains(name)) return;  // the default of an input of the same name
     if (again) scope.names.erase(name);

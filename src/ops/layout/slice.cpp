@@ -17,9 +17,9 @@ struct Range {
   std::int64_t start = 0, step = 1, count = 0;
 };
 
-/// Negative starts and ends count from the end, then both are clamped: a start to an element, so
-/// that, other than in NumPy, a start before the first element takes that one if the step is
-/// negative. Without elements nothing is taken.
+/// Negative starts and ends count from the end. Forwards, both are then clamped to [0, extent].
+/// Backwards, the end is clamped to [-1, extent - 1] and the start to an element, so that, other
+/// than in NumPy, a start before the first element takes that one.
 Range range_of(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t extent) {
   const auto clamp = [&](std::int64_t v, std::int64_t low, std::int64_t high) {
     return std::clamp(v < 0 ? (v < -extent ? low : v + extent) : v, low, high);

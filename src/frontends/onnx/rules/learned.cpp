@@ -70,6 +70,13 @@ std::vector<ValueId> without_nan_keys(Call& c) {
   return c.newest();
 }
 
+/// The number of targets is optional and has no default; one is the only number that a model need
+/// not tell.
+std::vector<ValueId> one_target(Call& c) {
+  if (!c.attributes.has("n_targets")) c.attributes.set("n_targets", std::int64_t{1});
+  return c.newest();
+}
+
 }  // namespace
 
 std::span<const Rule> learned_rules() {
@@ -77,6 +84,7 @@ std::span<const Rule> learned_rules() {
       {"LabelEncoder", 1, 1, numbered_classes, "", "ai.onnx.ml"},
       {"LabelEncoder", 2, 3, without_nan_keys, "", "ai.onnx.ml"},
       {"ZipMap", 1, newest, zip_map, "-", "ai.onnx.ml"},
+      {"TreeEnsemble", 5, newest, one_target, "", "ai.onnx.ml"},
   };
   return rules;
 }

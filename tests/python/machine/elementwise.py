@@ -65,6 +65,9 @@ def _cast(x, to):
         return np.array([int(v) for v in x.ravel()], np.int64).reshape(x.shape).astype(to)
     if to == bool:
         return x != np.zeros((), x.dtype)
+    if np.dtype(to).kind in "iu" and x.dtype.kind not in "iub":
+        wide, range_ = np.trunc(x.astype(np.float64)), np.iinfo(to)
+        assert np.all((wide >= float(range_.min)) & (wide < float(range_.max) + 1)), "what becomes of a number out of range is not specified"
     return x.astype(to)
 
 

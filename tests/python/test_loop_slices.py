@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import rondel
-from models import WAYS, f32, in_onnxruntime, model, run, run_as, scalar, session
+from models import WAYS, f32, in_onnxruntime, model, sliced_positions, run, run_as, scalar, session
 
 NATIVELY = "natively, as a whole"
 
@@ -196,7 +196,7 @@ main (float[N] x, int64 n, int64 m) => (float sum)
     for i in range(outer):
         for j in range(i if kind == "the outer index" else inner):
             begin = start[0] + start[1] * i + start[2] * j
-            want += x[begin : begin + width[0] + width[1] * i + width[2] * j : step].sum()
+            want += x[sliced_positions(begin, begin + width[0] + width[1] * i + width[2] * j, step, len(x))].sum()
     return text, {"x": x, "n": scalar(outer), "m": scalar(inner)}, want
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import pytest
 import rondel
-from models import WAYS, f32, i64, in_all_ways, in_onnxruntime, interpreter, model, run_as, same, session
+from models import WAYS, f32, i64, in_all_ways, in_onnxruntime, interpreter, model, sliced_positions, run_as, same, session
 from nets import F32, I32, I64, Net
 from rondel.network import FillOperation, SampleMode
 
@@ -299,13 +299,6 @@ def test_sizes_whose_reach_is_no_number_are_refused_after_export(size, step):
             session.run(None, {"x": np.zeros((2, 3), np.float32)})
 
 
-def positions(start, end, step, extent):
-    """What ONNX's Slice takes. NumPy's takes nothing where a negative step starts before the first element; ONNX's takes that element."""
-    if step < 0 and start < -extent:
-        start = 0
-    return list(range(extent))[start:end:step] if extent else []
-
-
 @pytest.mark.parametrize("given", [True, False])
 @pytest.mark.parametrize("extent", range(4))
 def test_bounds_beyond_either_end(extent, given, monkeypatch):
@@ -330,7 +323,7 @@ def test_bounds_beyond_either_end(extent, given, monkeypatch):
         constants = ", ".join(f"int64[1] {k} = {{{v[0]}}}" for k, v in bounds.items())
         ways = sessions[step] if given else in_all_ways(text.format(inputs="", constants=", " + constants), monkeypatch)
         feeds = {"x": x, "trips": np.array(2), **({k: bounds[k] for k in ("start", "end")} if given else {})}
-        want = x[positions(start, end, step, extent)]
+        want = x[sliced_positions(start, end, step, extent)]
         if not given and extent and not (step < 0 and end == far):  # ONNX Runtime takes all then
             same(in_onnxruntime(model(text.format(inputs="", constants=", " + constants)).SerializeToString(), feeds)[0], want)
         for s in ways.values():
@@ -366,7 +359,7 @@ def test_a_step_whose_bounds_change_from_trip_to_trip(step):
         given = np.ascontiguousarray(x[:, :columns])
         parts = session.run(None, {"n": np.array(len(pairs)), "x": given, "starts": starts, "ends": ends})[0]
         for (start, end), part, negative in zip(pairs, parts[::2], parts[1::2]):
-            want = given[:, positions(start, end, step, columns)]
+            want = given[:, sliced_positions(start, end, step, columns)]
             assert part.shape == want.shape, (start, end)
             np.testing.assert_array_equal(part, want)
             np.testing.assert_array_equal(negative, -want)

@@ -306,6 +306,8 @@ void RegionLowering::branch(NodeId n) {
   };
   const std::vector<std::pair<std::size_t, std::int64_t>> either = extents_of_either(n);
   const std::vector<RegionId> regions = tree_.regions(n);
+  if (regions.size() > 1)  // a name that both branches measure is known after them, too
+    for (const ir::Symbol name : tree_.measures(n)) measure(name);
   const auto take = [&](RegionId r) {
     const NestScope branch(scope_.notes, [&] { return r == node.regions[0] ? "then" : "else"; });
     const auto outer = extents_;

@@ -254,3 +254,28 @@ def test_stacks_of_loops_in_nested_branches():
             for c in (True, False):
                 feeds = {"x": f32(1, -2), "c": np.array(c), "d": np.array(True), "n": np.int64(4), "end": np.int64(end)}
                 same(decider.run(None, feeds)[1], np.stack([f32(1, -2) * (-1) ** (t + 1) if c else f32(1, 2) for t in range(end)] or [f32(0, 0)])[:end])
+
+
+def test_branches_that_broadcast_the_same_extents():
+    """What x and the state broadcast to has one name, which each branch measures, and is measured again for what follows the branches."""
+    text = """
+    main (float[?] x, float[?] start, float least) => (float[?] last, float[?, ?] all) <int64 n = {3}, bool go = {1}> {
+      last, all = Loop (n, go, start) <body = f (int64 i, bool b, float[?] s) => (bool on, float[?] next, float[?] item) <float one = {1}> {
+        on = Identity (b)  largest = ReduceMax <keepdims = 0> (s)  c = Less (largest, least)
+        y = If (c) <
+          then_branch = yes () => (float[?] p) { p = Max (s, x) },
+          else_branch = no () => (float[?] q) { q = Sub (s, x) }>
+        item = Mul (y, y)  next = Add (item, one) }>
+    }"""
+    with check_mode():
+        both = session(text)
+        for start, x in ((f32(1, 2), f32(3)), (f32(1), f32(1, -2, 3)), (f32(2, 0), f32(1, 1))):
+            for least in (-1, 5, 100):
+                feeds = {"x": x, "start": start, "least": np.float32(least)}
+                last, items = start, []
+                for _ in range(3):
+                    y = np.maximum(last, x) if last.max() < least else last - x
+                    items.append(y * y)
+                    last = items[-1] + 1
+                same(both.run(None, feeds)[0], last)
+                same(both.run(None, feeds)[1], np.stack(items))

@@ -11,7 +11,7 @@ from .growing import Growth
 from .listing import Holding, Listing
 from .moods import HUGE
 from .straight import partner
-from .values import BOOL, I64, STRING, Unfit
+from .values import BOOL, ELEMENT_TYPES, I64, STORED, STRING, Unfit
 
 
 def count(g):
@@ -118,6 +118,11 @@ def _kept(body, state):
     if w.chance(w.mood.moved):
         from_whom = w.random.choice([lambda v: True, body.is_input_around, body.is_input_around])
         return body.pick(lambda v: same(v) and from_whom(v))
+    if state.dtype not in (BOOL, STRING, *STORED) and w.chance(w.mood.summed):
+        made = body.pick(lambda v: v.level == body.level and v.dtype not in (BOOL, STRING) and v.varies < body.depth)
+        most = body.emit("ReduceMax", [made], {"keepdims": 0}, steady=True)
+        most = most if most.dtype == state.dtype else body.emit("Cast", [most], {"to": ELEMENT_TYPES[state.dtype]})
+        return body.bounded(body.emit("Add", [state, most], like=state))
     if w.chance(0.8):
         return body.pick(lambda v: same(v) and v.level == body.level and v.varies == body.depth and v not in body.inputs)
     if state.dtype in (BOOL, STRING):
@@ -174,7 +179,7 @@ def _items(body, least):
     """The values that are stacked: most of them are what nothing else reads, so that little of the body is for nothing."""
     w, rng = body.writer, body.writer.random
     made = []
-    for _ in range(max(least, rng.choice([0, 1, 1, 2, 2, 3]))):
+    for _ in range(max(least, rng.choice(w.mood.items))):
         steady = lambda v: v.wobble < body.depth or w.risky()  # noqa: E731
         own = lambda v: steady(v) and v.level == body.level and v not in body.inputs  # noqa: E731
         unread = [v for v in body.values if not (v.read or v.unranked or v.kind != "tensor") and own(v) and v not in made]

@@ -34,13 +34,13 @@ class Mood:
 
     weights: of each family of ops. control: the chance that the next node is a loop or an If. nested: the chance that the body of a
     loop begins with one. dtypes: of inputs and constants.
-    tidy: the chance that a node reads what no other node has read. extents, counts: what extents and trip counts are drawn from.
+    tidy: the chance that a node reads what no other node has read. given: that one in a body reads an input of the model. extents, counts: what extents and trip counts are drawn from.
     feed_sets: sets of feeds that the program is written with. other_sets: further ones, made when it is finished, with counts
-    from other_counts.
+    from other_counts. resized: the chance that such a set has other extents.
     risk: the chance that something is written that may be wrong in other trips or for other feeds. exact: without ops that round.
     endings: what ends a loop. sure: the chance that an outermost loop makes two or three trips whatever the feeds are. from_data, from_inputs: the chance that a count comes from data, and from outside of all loops.
-    states: how many a loop has. changing: the chance that a state changes its extents or rank. changes: which of both. growing: that a state of a loop, or two alike,
-    only change one extent, by rows that are joined or left out. listed: that a state is a list of like tensors. moved: that its next value is an older one, such as another state.
+    ranks: of inputs. fixed: that an extent of an input is the same in all sets of feeds. items: how many values a loop stacks. states: how many a loop has. changing: the chance that a state changes its extents or rank. changes: which of both. growing: that a state of a loop, or two alike,
+    only change one extent, by rows that are joined or left out. listed: that a state is a list of like tensors. moved: that its next value is an older one, such as another state. summed: that it adds up what does not depend on the trip.
     stretched: that an extent of 1 is broadcast.
     declared: weights of how much the file says about a shape: all extents, names, nothing of extents, no rank.
     """
@@ -65,8 +65,13 @@ class Mood:
     bounded: float
     from_data: float
     from_inputs: float
+    resized: float
+    ranks: list
+    fixed: float
+    items: list
     sure: float
     tidy: float
+    given: float
     endings: list
     states: list
     changing: float
@@ -74,12 +79,13 @@ class Mood:
     growing: float
     listed: float
     moved: float
+    summed: float
     stretched: float
 
 
 def mood(rng, families):
     """The mood of a seed. families: the names of all families of ops."""
-    kind = rng.choices([_anything, _nests, _ended, _empty, _moved, _projected, _growing, _sliced, _found, _composed, _listed, _ranked, _reranked], [6, 2, 6, 4, 6, 1, 5, 3, 3, 3, 4, 3, 4])[0]
+    kind = rng.choices([_anything, _nests, _ended, _empty, _broken, _moved, _projected, _growing, _sliced, _found, _composed, _listed, _ranked, _reranked], [6, 2, 6, 4, 4, 6, 2, 5, 3, 3, 3, 4, 3, 4])[0]
     made = kind(rng, families)
     if kind is not _composed and rng.random() < 0.12:
         made.opset = rng.choice([8, 9, 10, 11, 11, 12, 13, 13, 14, 15])
@@ -135,6 +141,19 @@ def _empty(rng, families):
     return made
 
 
+def _broken(rng, families):
+    """Small programs: loops that make no trip for feeds with whose extents their bodies cannot run."""
+    made = _empty(rng, families)
+    made.weights.update({name: 0.05 for name in families} | {"loop": 4, "scan": 0.5, "arithmetic": 3, "reduce": 2})
+    made.weights.update({name: rng.choice([0.3, 3, 10]) for name in ("gather_elements", "matmul", "concat", "split", "reshape", "gather", "points")})
+    made.depth, made.body = rng.choice([1, 1, 1, 2]), rng.choice([1, 2, 3])
+    made.states, made.items, made.summed, made.sure = [1, 1, 2], [0, 0, 1], 0.8, 0
+    made.from_data, made.ranks, made.other_sets, made.resized, made.given = 0.1, [1, 1, 2, 2], 3, 0.9, 0.7
+    made.dtypes, made.fixed = [F32, F32, I64], 0.4
+    made.declared = rng.choice([[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]])
+    return made
+
+
 def _moved(rng, families):
     """Small programs: states of one type that loops in loops hand to each other."""
     made = _ended(rng, families)
@@ -149,8 +168,9 @@ def _projected(rng, families):
     """Small programs: scans of rows, in any direction, which the body multiplies by weights."""
     made = _moved(rng, families)
     made.weights.update({name: 0.05 for name in families} | {"scan": 3, "matmul": 5, "arithmetic": 1})
-    made.depth, made.body, made.from_data = rng.choice([1, 1, 2]), rng.choice([1, 2, 3]), 0.2
-    made.extents, made.dtypes = [2, 16, 16, 17], [F32, F32, np.dtype(np.float64), I64]
+    made.depth, made.nested = rng.choice([[1, 0], [1, 0], [2, 1]])
+    made.body, made.from_data, made.ranks = rng.choice([1, 2, 3]), 0.2, [1, 2, 2, 3]
+    made.extents, made.dtypes = rng.choice([[2, 16, 16, 17], [2, 3, 3]]), [F32, F32, np.dtype(np.float64), I64]
     made.states, made.moved, made.stretched = [0, 1, 1], 0.2, 0.1
     made.declared = rng.choice([[1, 0, 0, 0], [3, 2, 1, 0]])
     return made
@@ -275,11 +295,17 @@ def _anything(rng, families):
         bounded=rng.choice([0.5, 0.8, 0.95]),
         from_data=rng.choice([0.2, 0.5, 0.8]),
         from_inputs=rng.choice([0, 0, 0.3]),
+        resized=0.4,
+        ranks=[0, 1, 1, 2, 2, 3],
+        fixed=0.25,
+        items=[0, 1, 1, 2, 2, 3],
         sure=0,
         tidy=rng.choice([0.2, 0.5, 0.8]),
+        given=0,
         endings=ENDINGS,
         states=[0, 1, 1, 1, 2, 2, 3],
         moved=rng.choice([0.1, 0.3]),
+        summed=0.1,
         changing=rng.choice([0.1, 0.35, 0.5]),
         changes=["extents", "extents", "rank"],
         growing=rng.choice([0, 0.1, 0.3]),

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, field
 
 import machine
 import numpy as np
 
-from . import composed, control, declaring, growing, listing, moving, ranking, straight
+from . import composed, control, declaring, growing, kept, listing, moving, ranking, straight
 from .blocks import Block, Writer
 from .moods import HUGE
 from .values import BOOL, I64, STRING, Unfit
 
 FAMILIES = {**straight.FAMILIES, **moving.FAMILIES, **growing.FAMILIES, **composed.FAMILIES, **listing.FAMILIES, **ranking.FAMILIES, **control.FAMILIES}
 MOST_STEPS, LARGEST = 60_000, 1 << 16  #: nodes of one run, elements of one tensor
+KEPT = 0.08  #: the share of programs that are kept ones with other feeds
 
 
 class Feeds(dict):
@@ -55,11 +57,26 @@ class Rejected(Exception):
 
 def program(seed):
     """The program of a seed. Raises Rejected if it is thrown away."""
+    rng = random.Random(f"kept {seed}")
     with np.errstate(all="ignore"):
-        return _program(seed)
+        return _kept(seed, rng) if rng.random() < KEPT else _written(seed)
 
 
-def _program(seed):
+def _kept(seed, rng):
+    """A program that once showed a fault, with feeds of its own and others."""
+    text, cases = rng.choice(list(kept.PROGRAMS.values()))
+    model = kept.model_of(text)
+    own = [case for case in cases if case[1] is not None]
+    own = rng.sample(own, min(len(own), 3))
+    others = [Feeds(kept.feeds_like(rng, model.graph, rng.choice(own)[0])) for _ in range(rng.choice([1, 2]))]
+    for feeds in others:
+        feeds.other = True
+    made = Program(seed, model, [Case(Feeds(feeds), kept.results(model.graph, want)) for feeds, want in own])
+    made.cases += assembled(seed, model, [Feeds(own[0][0]), *others]).cases[1:]
+    return made
+
+
+def _written(seed):
     writer = Writer(seed, FAMILIES)
     root = Block(writer)
     inputs = _inputs(writer, root)
@@ -119,7 +136,7 @@ def _inputs(writer, root):
         extents += [extents[0] if writer.chance(0.4) else rng.choice(mood.extents) for _ in range(sets - 1)]
     made = []
     for dtype in [*rng.choices(mood.dtypes, k=rng.randint(2, 5)), mood.dtypes[0]]:
-        dims = [rng.choice([*writer.symbols, rng.choice(mood.extents)]) for _ in range(rng.choice([0, 1, 1, 2, 2, 3]))]
+        dims = [rng.choice(mood.extents) if writer.chance(mood.fixed) else rng.choice(list(writer.symbols)) for _ in range(rng.choice(mood.ranks))]
         samples = [writer.array(dtype, [writer.symbols[d][k] if isinstance(d, str) else d for d in dims]) for k in range(sets)]
         made.append((root.add_input("tensor", dtype, samples), dims))
     for dtype in (I64, I64, BOOL):
@@ -158,7 +175,7 @@ def _other_feeds(writer, inputs, feeds):
     """Feeds that no node was tried with, so that rules may fail anywhere: other counts and conditions, or other extents and elements."""
     rng, mood = writer.random, writer.mood
     extents = {name: values[0] if writer.chance(0.5) else rng.choice(mood.extents) for name, values in writer.symbols.items()}
-    resized = writer.chance(0.4)
+    resized = writer.chance(mood.resized)
     made = Feeds()
     made.other = True
     for v, dims in inputs:

@@ -398,18 +398,20 @@ PROGRAMS = {
         ],
     ),
     "what both branches broadcast to": (
-        """main (float[?, ?] x, float[?] w, bool go) => (float[a, b, c] y) <int64 zero = {0}, int64 one = {1}> {
-  , y = Loop (, go, x) <body = b (int64 i, bool d, float[...] s) => (bool on, float[...] t, float[...] item) {
-    rows = Shape (s)
-    first = Gather (rows, zero)
-    single = Equal (first, one)
-    row = If (single) <then_branch = v () => (float[...] p) { p = Gather (s, zero) }, else_branch = e () => (float[...] q) { q = Identity (s) }>
-    item = Max (row, w)
-    on = Constant <value = bool {0}> ()
-    t = Identity (item)
+        """main (float[?] x, float[?] start, float least) => (float[?] last, float[?, ?] all) <int64 two = {2}, bool go = {1}> {
+  last, all = Loop (two, go, start) <body = b (int64 i, bool d, float[?] s) => (bool on, float[?] t, float[?] item) {
+    on = Identity (d)
+    largest = ReduceMax <keepdims = 0> (s)
+    low = Less (largest, least)
+    y = If (low) <then_branch = v () => (float[?] p) { p = Max (s, x) }, else_branch = e () => (float[?] q) { q = Sub (s, x) }>
+    item = Mul (y, y)
+    t = Neg (item)
   }>
 }""",
-        [({"x": np.ones((rows, 3), np.float32), "w": np.float32([0, 1, 2]), "go": np.bool_(True)}, [np.float32([1, 1, 2]) * np.ones((1, *([] if rows == 1 else [rows]), 3))]) for rows in (2, 1, 0)],
+        [
+            ({"x": np.float32([3]), "start": np.float32([1, 2]), "least": np.float32(1)}, [[-9, -9], [[4, 1], [9, 9]]]),
+            ({"x": np.float32([1, -2, 3]), "start": np.float32([1]), "least": np.float32(-20)}, [[-1, -49, -49], [[0, 9, 4], [1, 49, 49]]]),
+        ],
     ),
 }
 

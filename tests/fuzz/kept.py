@@ -352,27 +352,25 @@ PROGRAMS = {
             ({"x": np.ones((2, 1), np.float32), "z": np.float32([3, 4]), "two": np.int64(2), "most": np.int64(0)}, [np.zeros((2, 0, 2, 1)), [0, 0]]),
         ],
     ),
-    "an empty stack whose items would not fit in one trip of two": (
-        """main (float[?, ?] x, int64 most, int64 rows, int64 none) => (float[a, b, c, d] y) <int64 two = {2}, int64 one = {1}, int64 zero = {0}> {
-  y = Loop (two, "") <body = b (int64 i, bool go) => (bool on, float[...] empty) {
-    first = Less (zero, rows)
-    s = Loop (most, first) <body = c (int64 t, bool d) => (bool more, float[...] row) {
+    "an empty stack whose items would not fit": (
+        """main (float[?, ?] x, bool[f] more, bool first, int64 none) => (float[a, b, c, d] y) <int64 two = {2}> {
+  y = Loop (two, first) <body = b (int64 i, bool go) => (bool on, float[...] empty) {
+    s = Loop ("", go) <body = c (int64 t, bool d) => (bool on2, float[...] row) {
       shifted = Add (t, i)
       k = Mod (shifted, two)
       row = Gather (x, k)
-      made = Add (t, one)
-      more = Less (made, rows)
+      on2 = Gather (more, t)
     }>
-    empty = Loop (none, "") <body = e (int64 j, bool go2) => (bool on2, float[...] p) {
-      on2 = Identity (go2)
+    empty = Loop (none, "") <body = e (int64 j, bool go2) => (bool on3, float[...] p) {
+      on3 = Identity (go2)
       p = Mul (s, x)
     }>
     on = Identity (go)
   }>
 }""",
         [
-            ({"x": np.ones((2, 1), np.float32), "most": np.int64(9), "rows": np.int64(rows), "none": np.int64(0)}, [np.zeros(shape)])
-            for rows, shape in [(1, (2, 0, 2, 1)), (3, (2, 0, 0, 0)), (2, (2, 0, 2, 1))]
+            ({"x": np.ones((2, 1), np.float32), "more": np.arange(rows) < rows - 1, "first": np.bool_(True), "none": np.int64(0)}, [np.zeros(shape)])
+            for rows, shape in [(3, (2, 0, 0, 0)), (1, (2, 0, 2, 1)), (2, (2, 0, 2, 1))]
         ],
     ),
     "a stack of no products of a matrix of which the model tells no rank": (

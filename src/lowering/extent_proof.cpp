@@ -19,6 +19,8 @@ using Factors = std::vector<Symbol>;
 /// Limits on the work for one proof.
 constexpr std::size_t most_products = 64;
 constexpr int most_cases = 2000;
+/// A bound of this size is none in products, whose inequalities would only make the work longer.
+constexpr std::int64_t no_bound = std::int64_t{1} << 48;
 constexpr std::array steps_to_try{2, 4, 100};
 
 bool is_never_negative(Symbol factor) { return Integer(factor).at_least(0); }
@@ -155,8 +157,9 @@ class Case {
   /// at most.
   void add_of(Symbol factor, const AtMost& i) {
     if (i.times_b == 1 && most_of_sum(i.b)) add_of(factor, {i.a, *most_of_sum(i.b), i.times_a});
-    known_[factor].push_back(i);
     add(i);
+    if (i.b.known() && *i.b.number >= no_bound) return;
+    known_[factor].push_back(i);
     std::vector<Factors> all;
     for (const auto& [factors, n] : products_) all.push_back(factors);
     for (const Factors& factors : all)

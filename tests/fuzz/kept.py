@@ -411,6 +411,21 @@ PROGRAMS = {
             ({"x": np.float32([1, -2, 3]), "start": np.float32([1]), "least": np.float32(-20)}, [[-1, -49, -49], [[0, 9, 4], [1, 49, 49]]]),
         ],
     ),
+    "elements of what one of two branches gives, of which data cut columns off": (
+        """main (float[?, ?] x, float[2, 3] y, int64[n, 1] ends, int64 m) => (float[k] all) <int64[1] zero = {0}, int64[1] one = {1}, int64[1] flat = {-1}, float[0] nothing = {}> {
+  all = Loop (m, "", nothing) <body = b (int64 i, bool go, float[...] s) => (bool on, float[...] t) {
+    on = Identity (go)
+    odd = Cast <to = 9> (i)
+    v = If (odd) <then_branch = p () => (float[?, ?] cut) { end = Gather (ends, i)  cut = Slice (x, zero, end, one) }, else_branch = q () => (float[?, ?] other) { other = Identity (y) }>
+    r = Reshape (v, flat)
+    t = Concat <axis = 0> (s, r)
+  }>
+}""",
+        [
+            ({"x": np.float32([[0, 1, 2], [3, 4, 5]]), "y": -np.ones((2, 3), np.float32), "ends": np.array([[1], [2], [3]]), "m": np.int64(3)},
+             [[-1, -1, -1, -1, -1, -1, 0, 1, 3, 4, 0, 1, 2, 3, 4, 5]]),
+        ],
+    ),
 }
 
 EXTENTS, COUNTS = [0, 1, 1, 2, 3, 5], [0, 1, 1, 2, 3]

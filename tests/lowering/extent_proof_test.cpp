@@ -164,6 +164,17 @@ TEST(ExtentProof, APartOfAPartOfAPartHasRoom) {
                      facts));
 }
 
+// The elements of what one of two branches gives, which have two extents each.
+TEST(ExtentProof, ProductsOfMaximaHaveRoomForAllCases) {
+  const Facts facts{{"v", {Fact{at_most("v", {"a"})[0], at_most("v", {"2"})[0]}}},
+                    {"w", {Fact{at_most("w", {"m"})[0], at_most("w", {"3"})[0]}}},
+                    {"m", {at_most("m", {"b"})}}};
+  EXPECT_TRUE(proves("v * w",
+                     "2 * max(b - 3, 0) + max(b - 3, 0) * max(a - 2, 0) + "
+                     "3 * max(a - 2, 0) + 6",
+                     facts));
+}
+
 TEST(ExtentProof, OfSeveralBoundsTheLargestOnesCount) {
   EXPECT_EQ(at_most("m", {"a", "a + 1", "a"}).size(), 1U);
   EXPECT_EQ(at_most("m", {"a", "b"}).size(), 2U);

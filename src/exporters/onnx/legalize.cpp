@@ -176,33 +176,32 @@ class Legalizer {
   std::map<std::pair<ValueId, DType>, ValueId> wide_;  ///< values that were cast
 };
 
+/// The oldest opset from `from` on that fits.
+template <typename Predicate> std::optional<int> oldest_that(const Predicate& fits, int from) {
+  for (int opset = from; opset <= newest_opset(); ++opset)
+    if (fits(opset)) return opset;
+  return std::nullopt;
+}
+
+/// One that has the node in its own or in a wider dtype.
+std::optional<int> opset_to_try(const Graph& g, const ir::Node& n, int from) {
+  if (n.is_loop()) return std::nullopt;
+  const auto can_write = [&](int opset) {
+    const EncodedNode encoded = encode_node(g, n, opset);
+    return encoded.why_not.empty() || find_promotion(g, n, encoded, opset).has_value();
+  };
+  return oldest_that(can_write, from);
+}
+
 }  // namespace
 
 std::optional<int> least_opset(const Graph& g, const ir::Node& n, int from) {
-  for (int opset = from; opset <= newest_opset(); ++opset)
-    if (encode_node(g, n, opset).why_not.empty()) return opset;
-  return std::nullopt;
+  return oldest_that([&](int opset) { return encode_node(g, n, opset).why_not.empty(); }, from);
 }
 
 std::optional<int> least_opset_to_copy(const ir::Type& t, int from) {
-  for (int opset = from; opset <= newest_opset(); ++opset)
-    if (can_copy(t, opset)) return opset;
-  return std::nullopt;
+  return oldest_that([&](int opset) { return can_copy(t, opset); }, from);
 }
-
-namespace {
-
-/// The oldest opset from `from` on that has the node, in its own or in a wider dtype.
-std::optional<int> opset_to_try(const Graph& g, const ir::Node& n, int from) {
-  if (n.is_loop()) return std::nullopt;
-  for (int opset = from; opset <= newest_opset(); ++opset) {
-    const EncodedNode encoded = encode_node(g, n, opset);
-    if (encoded.why_not.empty() || find_promotion(g, n, encoded, opset)) return opset;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
 
 Scans convert_scans(Graph& g) {
   Scans scans;

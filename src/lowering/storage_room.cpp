@@ -250,7 +250,16 @@ void StorageRoom::add_fact(Symbol name, const Fact& fact) {
   if (std::ranges::count(all, fact) == 0) all.push_back(fact);
 }
 
-StorageRoom::Trips StorageRoom::trips_of(ir::NodeId n, const LoopParts& parts) const {
+/// The trip count of a loop, or 0 if it is negative; a name if the expression of that is too deep.
+Integer StorageRoom::at_least_0(const Integer& count, ir::NodeId loop) {
+  Integer most = ir::max(count, 0);
+  if (most.known_or_symbolic() || !count.known_or_symbolic()) return most;
+  most = Integer(Symbol::own(fmt::format("most_trips{}", ir::index(loop))));
+  add_fact(most.symbol, at_most_largest(most, {count, 0}));
+  return most;
+}
+
+StorageRoom::Trips StorageRoom::trips_of(ir::NodeId n, const LoopParts& parts) {
   const ir::Node& node = t_.graph().node(n);
   Trips trips;
   trips.before = t_.environment().integer(t_.graph().region(parts.body).params[0]);
@@ -260,7 +269,7 @@ StorageRoom::Trips StorageRoom::trips_of(ir::NodeId n, const LoopParts& parts) c
     if (most.known_or_symbolic()) trips.most.push_back(most);
   };
   if (n == t_.top()) add(Integer(trips_with_room()));
-  if (parts.has_trips) add(ir::max(t_.environment().integer(node.inputs[parts.trips_at()]), 0));
+  if (parts.has_trips) add(at_least_0(t_.environment().integer(node.inputs[parts.trips_at()]), n));
   for (std::size_t s = 0; s < parts.scans; ++s) {
     const ir::Type& t = t_.type(node.inputs[parts.scans_at() + s]);
     add(t.extent(axis_from_front(parts.axis_in[s], t.rank())));

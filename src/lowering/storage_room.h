@@ -53,7 +53,8 @@ class StorageRoom {
   void visit_loops_in(ir::RegionId);
   ir::Integers alternatives(const ir::Extent&) const;
   ir::Integer in_earlier_trip(const ir::Integer&, const std::string& trip) const;
-  Trips trips_of(ir::NodeId loop, const ir::LoopParts&) const;
+  Trips trips_of(ir::NodeId loop, const ir::LoopParts&);
+  ir::Integer at_least_0(const ir::Integer& count, ir::NodeId loop);
 
   const RegionTree& t_;
   const StorageMap& plan_;

@@ -426,6 +426,26 @@ PROGRAMS = {
              [[-1, -1, -1, -1, -1, -1, 0, 1, 3, 4, 0, 1, 2, 3, 4, 5]]),
         ],
     ),
+    "as many trips as a list backwards from before its first element has elements": (
+        """main (int64[1] x, bool go) => (int64[a, 1] y) <int64[1] zero = {0}, int64 one = {1}, int64[1] first = {-4}, int64[1] end = {-3}, int64[1] back = {-1}> {
+  y = Loop ("", go) <body = b (int64 i, bool d) => (bool on, int64[1] item) {
+    from = Unsqueeze (i, zero)
+    next = Add (i, one)
+    to = Unsqueeze (next, zero)
+    part = Slice (x, from, to, zero)
+    twice = Concat <axis = 0> (part, part)
+    turned = Slice (twice, first, end, zero, back)
+    trips = Size (turned)
+    filled = Loop (trips, "") <body = c (int64 j, bool e) => (bool on2, bool t) {
+      on2 = Identity (e)
+      t = Identity (e)
+    }>
+    item = Shape (filled)
+    on = Constant <value = bool {0}> ()
+  }>
+}""",
+        [({"x": np.array([5]), "go": np.bool_(True)}, [[[1]]])],
+    ),
 }
 
 EXTENTS, COUNTS = [0, 1, 1, 2, 3, 5], [0, 1, 1, 2, 3]

@@ -532,6 +532,7 @@ class LoopGradient {
   }
   /// Pads the adjoint of a scan with zeros for the elements that no trip has read.
   ValueId whole(std::size_t k, ValueId part) {
+    part = with_shapes_of_elements(k, part);
     if (reads_all_of_its_scans()) return part;
     const std::int64_t axis = parts().axis_in[k];
     const ValueId unread = b_("sub", {axis_extent(loop_.scanned(k), axis), trips_});
@@ -540,6 +541,18 @@ class LoopGradient {
     const ValueId pads = b_("concat", {reverse ? unread : none, reverse ? none : unread},
                             {{"axis", 0}});
     return b_("pad", {part, pads, ValueId::none, b_.integers({axis})});
+  }
+  /// Without trips, the rank and the extents of the adjoints of elements are only those that their
+  /// types tell; the scan has all.
+  ValueId with_shapes_of_elements(std::size_t k, ValueId part) {
+    const Type& t = type(element(k));
+    if (t.has_rank() && std::ranges::all_of(t.extents(), &ir::Extent::known)) return part;
+    const ValueId scanned = loop_.scanned(k);
+    if (reads_all_of_its_scans()) return ops::with_shape_of(b_, part, scanned);
+    const std::int64_t axis = parts().axis_in[k];
+    std::vector<ValueId> shape{b_("shape", {scanned}, {{"end", axis}}), trips_};
+    if (axis != -1) shape.push_back(b_("shape", {scanned}, {{"start", axis + 1}}));
+    return b_("reshape", {part, b_("concat", std::move(shape), {{"axis", 0}})}, {{"allowzero", 1}});
   }
 
   ir::Graph& g_;

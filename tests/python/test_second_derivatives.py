@@ -80,3 +80,16 @@ def _steps(x, step):
             moved = np.zeros(x.size)
             moved[k] = way
             yield moved.reshape(x.shape)
+
+
+def test_of_a_model_that_declares_no_ranks():
+    """ONNX wants ranks of the inputs and outputs of a model, so that a gradient of one without ranks is written with optionals."""
+    twice = model("g (double[n] x) => (double[n] y) { y = Tanh (x) }")
+    for port in (twice.graph.input[0], twice.graph.output[0]):
+        port.type.tensor_type.ClearField("shape")
+    for order, name in enumerate(["y", "grad_x"]):
+        twice = rondel.grad(twice, ["x"], [name], [f"seed{order}"], prefix="q" * order + ("grad_" if order == 0 else "_"))
+    one = np.ones(1)
+    (curvature,) = rondel.InferenceSession(twice.SerializeToString()).run(["q_x"], {"x": one / 2, "seed0": one, "seed1": one})
+    t = np.tanh(one / 2)
+    np.testing.assert_allclose(curvature, -2 * t * (1 - t**2))

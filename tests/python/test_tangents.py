@@ -127,3 +127,33 @@ def test_a_model_without_float_outputs_has_no_tangents():
         f (float[2] x) => (int64[2] i) { i = Cast <to = 7> (x) }""")
     with pytest.raises(rondel.CallerError, match="no output of floats to differentiate; there are 'i'"):
         rondel.jvp(model, wrt="x")
+
+
+@pytest.mark.parametrize("trips", [0, 2])
+@pytest.mark.parametrize("columns", ["2", "n", "?"])
+def test_a_stack_of_no_trip_that_another_loop_carries(columns, trips):
+    """No trip tells the rank of the adjoints of its rows, which become the state of a loop that makes trips."""
+    model = parser.parse_model(f"""<ir_version: 10, opset_import: ["" : 18]>
+main (double[{columns}] x, int64 trips) => (double[s, {columns}] y) <int64 three = {{3}}> {{
+  last, rows = Loop (trips, , x) <body = b (int64 i, bool g, double[{columns}] s) => (bool on, double[{columns}] t, double[{columns}] row) {{
+    on = Identity (g)
+    t = Sin (s)
+    row = Identity (s)
+  }}>
+  y = Loop (three, , rows) <body = c (int64 i, bool g, double[s, {columns}] a) => (bool on, double[s, {columns}] b) {{
+    on = Identity (g)
+    b = Sin (a)
+  }}>
+}}""")
+    x, direction = np.array([0.5, 1.0]), np.array([1.0, -2.0])
+    session = rondel.InferenceSession(rondel.jvp(model, ["x"], ["y"]).SerializeToString())
+    y, tangent = session.run(None, {"x": x, "trips": np.array(trips), "tangent_x": direction})
+
+    def rows(x):
+        made = [x, np.sin(x)][:trips]
+        return np.sin(np.sin(np.sin(np.array(made).reshape(trips, 2))))
+
+    along = (rows(x + 1e-6 * direction) - rows(x - 1e-6 * direction)) / 2e-6
+    np.testing.assert_allclose(y, rows(x))
+    assert tangent.shape == along.shape
+    np.testing.assert_allclose(tangent, along, rtol=1e-8)

@@ -36,6 +36,15 @@ void unwrap_input(Graph& g, ValueId input) {
       g.set_result(RegionId::root, j, input);
 }
 
+/// Whether the optional is read, and all that reads it takes the tensor out of it.
+bool is_only_unwrapped(const Graph& g, ValueId optional) {
+  return g.is_read(optional) &&
+         std::ranges::all_of(g.value(optional).uses, [&](const ir::Use& use) {
+           return use.node != ir::NodeId::none &&
+                  g.node(use.node).op->name == "optional_get_element";
+         });
+}
+
 }  // namespace
 
 std::vector<std::string> wrap_unranked_ports(Graph& g, int opset) {
@@ -60,6 +69,27 @@ std::vector<std::string> wrap_unranked_ports(Graph& g, int opset) {
     notes.push_back(note(g.output_names[j]));
   }
   return notes;
+}
+
+void unwrap_ports(Graph& g) {
+  for (const ValueId input : std::vector<ValueId>(g.root().params)) {
+    const ir::Type t = g.value(input).type;
+    if (!t.is_optional() || !t.element().is_tensor() || !is_only_unwrapped(g, input)) continue;
+    g.value(input).type = t.element();
+    for (const ir::Use& use : std::vector<ir::Use>(g.value(input).uses)) {
+      g.replace_uses(g.node(use.node).outputs[0], input);
+      g.erase_node(use.node);
+    }
+  }
+  for (std::size_t j = 0; j < g.root().results.size(); ++j) {
+    const ir::NodeId producer = g.value(g.root().results[j]).producer;
+    if (producer == ir::NodeId::none || g.node(producer).op->name != "optional") continue;
+    const std::vector<ValueId> held = g.node(producer).inputs;
+    if (held.size() != 1 || !g.value(held[0]).type.is_tensor()) continue;
+    g.set_result(RegionId::root, j, held[0]);
+    if (j < g.declared_outputs.size() && g.declared_outputs[j].is_optional())
+      g.declared_outputs[j] = ir::Type(g.declared_outputs[j].element());
+  }
 }
 
 }  // namespace rondel::exporters

@@ -12,4 +12,7 @@ namespace rondel::exporters {
 /// and inputs with a default, stay unchanged.
 std::vector<std::string> wrap_unranked_ports(ir::Graph&, int opset);
 
+/// The tensors instead of optionals that always hold them.
+void unwrap_ports(ir::Graph&);
+
 }  // namespace rondel::exporters

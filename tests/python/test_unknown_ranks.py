@@ -159,6 +159,12 @@ def test_a_memory_budget_holds_inside():
         running.run(None, {"x": large}, limits)
 
 
+def test_an_op_that_is_composed_by_rank_says_which_input_needs_one():
+    text = "g (float[] x, float[b, s, h] cosines, float[b, s, h] sines) => (float[] y) { y = RotaryEmbedding (x, cosines, sines) }"
+    with refused(rondel.UnsupportedError, "RotaryEmbedding", "rank of its input 'x'", "declare its shape"):
+        session(model(text, opset=23))
+
+
 def test_the_gradient_says_what_it_needs():
     with refused(rondel.UnsupportedError, "Resize", "rank of x", "declared shape"):
         rondel.value_and_grad(unranked(OPS["Resize"][0]), wrt=["x"], outputs=["y"])

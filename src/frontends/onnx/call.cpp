@@ -295,9 +295,19 @@ std::vector<ValueId> Importer::add(const Call& c, const std::string& op,
   if (const ir::OpDef* native = native_op(op))
     return add_native(*native, std::move(inputs), fitted(*native, schema, std::move(attributes)),
                       outputs, c.source, c.scope.region);
-  if (schema != nullptr && !schema->Deprecated())
+  if (schema != nullptr && !schema->Deprecated()) {
     if (auto results = call_built_in(c, *schema, version, inputs, attributes, outputs))
       return std::move(*results);
+    const auto unranked = std::ranges::find_if(inputs, [this](ValueId v) {
+      return v != ValueId::none && graph().value(v).type.is_tensor() &&
+             !graph().value(v).type.has_rank();
+    });
+    if (schema->HasContextDependentFunction() && unranked != inputs.end())
+      unsupported(
+          "{} depends on the rank of its input '{}', which the model does not tell; "
+          "declare its shape",
+          op_text(c.node, c.version()), graph().value(*unranked).name);
+  }
   unsupported("{} is not supported{}", op_text(c.node, c.version()),
               op == c.op ? "" : " (it needs " + op + ")");
 }

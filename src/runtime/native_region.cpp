@@ -386,10 +386,8 @@ std::optional<std::int64_t> NativeLoop::run_trips(Frame& frame, const LoopStart&
   if (run.trace != nullptr) run.trace->begin_whole();
   const auto begin = [&] { make_room(frame, extents_change() ? first_room(start, most) : 0); };
   if (sizes_change() && !lay_out(begin)) return std::nullopt;
-  std::int64_t from = 0;
-  for (std::int64_t chunk = code.native() ? trips_of_first_chunk(stacks) : first_chunk;
-       from < most && (!start.conditional || go_ != 0);
-       chunk = chunk > most / 2 ? most : chunk * 2) {
+  std::int64_t from = 0, chunk = code.native() ? trips_of_first_chunk(stacks) : first_chunk;
+  while (from < most && (!start.conditional || go_ != 0)) {
     run.check_stop();
     if (extents_change() && from == room_ && !lay_out([&] { make_more_room(frame, most); }))
       return std::nullopt;
@@ -412,6 +410,7 @@ std::optional<std::int64_t> NativeLoop::run_trips(Frame& frame, const LoopStart&
     if (!needed) {
       last_run.count(stopped_ - from, buffers_.were_interpreted());
       from = stopped_;
+      chunk = chunk > most / 2 ? most : chunk * 2;
     } else if (!lay_out([&] { given = give_size(frame, *needed, stacks, from); }) || !given) {
       return std::nullopt;
     }

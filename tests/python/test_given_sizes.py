@@ -159,13 +159,13 @@ def test_trips_that_run_again_begin_with_the_states_from_before(monkeypatch):
     assert sessions["2", "0"].how_it_ran()["node 'last' (Loop)"] == "natively, as a whole"
 
 
-MANY_SIZES = """main (int64 t, float16[?, ?] p, double[?, ?] q, double[?, ?] y, float[?, ?, ?] x, bool[4] again, bool yes, bool[n] more) => (int64[?, ?, 3] s)
- <int64[1] zero = {0}, int64[1] one = {1}, int64[1] flat = {-1}, float16[0] e0 = {}, double[0] e1 = {}, float[0] e2 = {}, double[0] e3 = {}> {
-  f0, f1, f2, f3, s = Loop ("", yes, e0, e1, e2, e3) <body = outer (int64 i, bool go, float16[] A, double[] B, float[] C, double[] D)
-      => (bool on, float16[] A2, double[] B2, float[] C2, double[] D2, int64[] row) {
-    A2, B2, C2, D2, row = Loop (t, yes, A, B, C, D) <body = inner (int64 j, bool go2, float16[] a, double[] b, float[] c, double[] d)
-        => (bool on2, float16[] a2, double[] b2, float[] c2, double[] d2, int64[] shape) {
-      end = Unsqueeze (i, zero)  part = Slice (x, zero, end, one)  shape = Shape (part)
+MANY_SIZES = """main (int64 t, float16[?, ?] p, double[?, ?, ?, ?, ?] q, double[?, ?, ?, ?] y, float[?, ?, ?] x, bool[4] again, bool yes, bool[n] more)
+ => (int64[?, ?, 3] s, int64[?, ?, 4] r) <int64[1] zero = {0}, int64[1] one = {1}, int64[1] flat = {-1}, float16[0] e0 = {}, double[0] e1 = {}, float[0] e2 = {}, double[0] e3 = {}> {
+  f0, f1, f2, f3, s, r = Loop ("", yes, e0, e1, e2, e3) <body = outer (int64 i, bool go, float16[] A, double[] B, float[] C, double[] D)
+      => (bool on, float16[] A2, double[] B2, float[] C2, double[] D2, int64[] rows, int64[] others) {
+    A2, B2, C2, D2, rows, others = Loop (t, yes, A, B, C, D) <body = inner (int64 j, bool go2, float16[] a, double[] b, float[] c, double[] d)
+        => (bool on2, float16[] a2, double[] b2, float[] c2, double[] d2, int64[] shape, int64[] other) {
+      end = Unsqueeze (i, zero)  part = Slice (x, zero, end, one)  shape = Shape (part)  other = Shape (y)
       w0 = Reshape (p, flat)  w1 = Reshape (q, flat)  w2 = Reshape (part, flat)  w3 = Reshape (y, flat)
       a2 = Concat <axis = 0> (a, w0)  b2 = Concat <axis = 0> (b, w1)  c2 = Concat <axis = 0> (c, w2)  d2 = Concat <axis = 0> (d, w3)
       on2 = Gather <axis = 0> (again, j)
@@ -180,7 +180,7 @@ def test_a_run_that_begins_again_for_each_size_asks_for_no_more_rows(monkeypatch
     made = model(MANY_SIZES)
     sessions = in_all_ways(made, monkeypatch)
     feeds = {
-        "t": np.array(2), "p": np.zeros((1, 1), np.float16), "q": np.zeros((1, 2)), "y": np.zeros((2, 2)), "x": np.zeros((1, 2, 1), np.float32),
+        "t": np.array(2), "p": np.zeros((1, 1), np.float16), "q": np.zeros((1, 1, 1, 1, 2)), "y": np.zeros((1, 2, 1, 2)), "x": np.zeros((1, 2, 1), np.float32),
         "again": np.array([True, False, False, False]), "yes": np.array(True), "more": np.array([True, True, True, False, False]),
     }  # fmt: skip
     assert sessions["2", "0"].run(None, feeds)[0].shape == (4, 2, 3)  # first: check mode would write all rows that are asked for

@@ -67,6 +67,17 @@ def _by_channel(op):
     return run
 
 
+def _scaled(op):
+    """The evaluator broadcasts what is normalised to a larger scale."""
+
+    def run(a, x, *scale):
+        made = _run(op)(a, x, *scale)
+        assert made.shape == x.shape, "a scale that broadcasts to x"
+        return made
+
+    return run
+
+
 def _attention(a, q, k, v, *rest):
     """By ONNX's function body, an extent of 0 keeps another axis of the keys and values."""
     assert all(x.ndim < 4 or 0 not in x.shape[1:] for x in (k, v)), "heads of nothing"
@@ -79,4 +90,8 @@ def _quantized(a, x, *rest):
 
 
 MANY = {"DynamicQuantizeLinear"}
-OPS = {**{op: _run(op) for op in NAMES}, "Attention": _attention, "QuantizeLinear": _quantized, "ReverseSequence": _reversed, **{op: _by_channel(op) for op in ("BatchNormalization", "GroupNormalization", "InstanceNormalization")}}
+OPS = {
+    **{op: _run(op) for op in NAMES}, "Attention": _attention, "QuantizeLinear": _quantized, "ReverseSequence": _reversed,
+    **{op: _by_channel(op) for op in ("BatchNormalization", "GroupNormalization", "InstanceNormalization")},
+    **{op: _scaled(op) for op in ("LayerNormalization", "RMSNormalization")},
+}  # fmt: skip

@@ -446,6 +446,19 @@ PROGRAMS = {
 }""",
         [({"x": np.array([5]), "go": np.bool_(True)}, [[[1]]])],
     ),
+    "an empty stack of items of which the model tells no rank": (
+        """main (float[...] x, int64 trips, int64 none) => (float[a, b] y) {
+  y = Loop (trips, "") <body = b (int64 i, bool go) => (bool on, float[...] empty) {
+    f = Cast <to = 1> (i)
+    empty = Loop (none, "") <body = c (int64 j, bool go2) => (bool on2, float[...] item) {
+      on2 = Identity (go2)
+      item = Mul (x, f)
+    }>
+    on = Identity (go)
+  }>
+}""",
+        [({"x": np.ones((3, 2), np.float32), "trips": np.int64(trips), "none": np.int64(0)}, [np.zeros((trips, 0))]) for trips in (2, 1)],
+    ),
 }
 
 EXTENTS, COUNTS = [0, 1, 1, 2, 3, 5], [0, 1, 1, 2, 3]

@@ -183,7 +183,7 @@ template <typename Predicate> std::optional<int> oldest_that(const Predicate& fi
   return std::nullopt;
 }
 
-/// One that has the node in its own or in a wider dtype.
+/// The oldest opset from `from` on that has the node, in its own or in a wider dtype.
 std::optional<int> opset_to_try(const Graph& g, const ir::Node& n, int from) {
   if (n.is_loop()) return std::nullopt;
   const auto can_write = [&](int opset) {

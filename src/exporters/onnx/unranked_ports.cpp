@@ -36,11 +36,11 @@ void unwrap_input(Graph& g, ValueId input) {
       g.set_result(RegionId::root, j, input);
 }
 
-/// Whether the optional is read, and all that reads it takes the tensor out of it.
+/// Whether each run takes the tensor out of the optional, and nothing else reads it.
 bool is_only_unwrapped(const Graph& g, ValueId optional) {
   return g.is_read(optional) &&
          std::ranges::all_of(g.value(optional).uses, [&](const ir::Use& use) {
-           return use.node != ir::NodeId::none &&
+           return use.node != ir::NodeId::none && g.node(use.node).region == RegionId::root &&
                   g.node(use.node).op->name == "optional_get_element";
          });
 }
@@ -74,21 +74,21 @@ std::vector<std::string> wrap_unranked_ports(Graph& g, int opset) {
 void unwrap_ports(Graph& g) {
   for (const ValueId input : std::vector<ValueId>(g.root().params)) {
     const ir::Type t = g.value(input).type;
-    if (!t.is_optional() || !t.element().is_tensor() || !is_only_unwrapped(g, input)) continue;
+    if (!t.is_optional() || !has_no_rank(t.element()) || !is_only_unwrapped(g, input)) continue;
     g.value(input).type = t.element();
     for (const ir::Use& use : std::vector<ir::Use>(g.value(input).uses)) {
       g.replace_uses(g.node(use.node).outputs[0], input);
       g.erase_node(use.node);
     }
   }
-  for (std::size_t j = 0; j < g.root().results.size(); ++j) {
+  for (std::size_t j = 0; j < g.declared_outputs.size(); ++j) {
+    const ir::Type t = g.declared_outputs[j];
     const ir::NodeId producer = g.value(g.root().results[j]).producer;
-    if (producer == ir::NodeId::none || g.node(producer).op->name != "optional") continue;
-    const std::vector<ValueId> held = g.node(producer).inputs;
-    if (held.size() != 1 || !g.value(held[0]).type.is_tensor()) continue;
-    g.set_result(RegionId::root, j, held[0]);
-    if (j < g.declared_outputs.size() && g.declared_outputs[j].is_optional())
-      g.declared_outputs[j] = ir::Type(g.declared_outputs[j].element());
+    if (!t.is_optional() || !has_no_rank(t.element()) || producer == ir::NodeId::none) continue;
+    const ir::Node& node = g.node(producer);
+    if (node.op->name != "optional" || node.inputs.size() != 1) continue;
+    g.declared_outputs[j] = t.element();
+    g.set_result(RegionId::root, j, node.inputs[0]);
   }
 }
 

@@ -12,7 +12,8 @@ namespace rondel::exporters {
 /// and inputs with a default, stay unchanged.
 std::vector<std::string> wrap_unranked_ports(ir::Graph&, int opset);
 
-/// The tensors instead of optionals that always hold them.
+/// The reverse, for a model that was written so: a port that is an optional of a tensor without a
+/// rank, which each run takes out of it or puts into it, becomes the tensor.
 void unwrap_ports(ir::Graph&);
 
 }  // namespace rondel::exporters

@@ -19,8 +19,6 @@ using Factors = std::vector<Symbol>;
 /// Limits on the work for one proof.
 constexpr std::size_t most_products = 64;
 constexpr int most_cases = 2000;
-/// A bound of this size is none in products, whose inequalities would only make the work longer.
-constexpr std::int64_t no_bound = std::int64_t{1} << 48;
 constexpr std::array steps_to_try{2, 4, 100};
 
 bool is_never_negative(Symbol factor) { return Integer(factor).at_least(0); }
@@ -36,12 +34,6 @@ std::vector<AtMost> facts_of_quotient(const Integer& q, const Expression& e) {
   if (e.b.known()) return {{q, e.a, *e.b.number, 1}, {e.a - e.b + 1, q, 1, *e.b.number}};
   if (e.a.at_least(0) && e.b.at_least(1)) return {{q, e.a}, {q * e.b, e.a}, {0, q}};
   return {};
-}
-
-/// The number that a sum is at most, if one is known.
-std::optional<std::int64_t> most_of_sum(const Integer& i) {
-  if (!i.symbolic() || i.symbol.expression().kind != Expression::Kind::sum) return std::nullopt;
-  return i.symbol.expression().most;
 }
 
 struct Search {
@@ -153,12 +145,9 @@ class Case {
       for (const AtMost& i : list) add_of(of, i);
   }
 
-  /// An inequality about a factor holds for products with it, too, and for what its right side is
-  /// at most.
+  /// An inequality about a factor holds for products with it, too.
   void add_of(Symbol factor, const AtMost& i) {
-    if (i.times_b == 1 && most_of_sum(i.b)) add_of(factor, {i.a, *most_of_sum(i.b), i.times_a});
     add(i);
-    if (i.b.known() && *i.b.number >= no_bound) return;
     known_[factor].push_back(i);
     std::vector<Factors> all;
     for (const auto& [factors, n] : products_) all.push_back(factors);

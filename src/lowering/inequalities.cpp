@@ -8,8 +8,9 @@
 namespace rondel::lowering {
 namespace {
 
-/// Fourier-Motzkin elimination gives up beyond as many inequalities.
-constexpr std::size_t most_rows = 1000;
+/// An unknown whose elimination would leave more inequalities goes, and all that have it with it:
+/// that only makes solutions appear.
+constexpr std::size_t most_rows = 5000;
 
 using Terms = std::map<std::size_t, std::int64_t>;
 
@@ -61,18 +62,36 @@ void Inequalities::add(Inequality row) {
   at->second = std::max(at->second, row.constant);
 }
 
-/// Eliminates one unknown after the other. Inequalities that are left out for their size only make
-/// solutions appear.
 bool Inequalities::have_solution() const {
   Inequalities left = *this;
   while (!left.impossible_ && !left.rows_.empty())
-    if (!left.eliminate_one()) return true;
+    if (!left.substitute_one()) left.eliminate_one();
   return !left.impossible_;
 }
 
+/// Replaces an unknown that is equal to a sum of others: two inequalities say so. This leaves no
+/// more of them than there were. False if there is no such unknown.
+bool Inequalities::substitute_one() {
+  for (const auto& [terms, constant] : rows_) {
+    const auto one = std::ranges::find(terms, 1, &Terms::value_type::second);
+    if (one == terms.end()) continue;
+    Terms opposite = terms;
+    for (auto& [unknown, coefficient] : opposite) coefficient = -coefficient;
+    const auto at = rows_.find(opposite);
+    if (at == rows_.end() || at->second != -constant) continue;
+    const std::size_t unknown = one->first;
+    const Inequality least{terms, constant}, most{opposite, at->second};
+    const Sides sides = take(unknown);
+    add_sums(unknown, sides.positive, {most});
+    add_sums(unknown, {least}, sides.negative);
+    return true;
+  }
+  return false;
+}
+
 /// Fourier-Motzkin elimination, of the unknown that leaves the fewest inequalities, if possible one
-/// for which nothing is lost. False if there would be too many.
-bool Inequalities::eliminate_one() {
+/// for which nothing is lost.
+void Inequalities::eliminate_one() {
   struct Signs {
     std::size_t positive = 0, negative = 0;
     std::int64_t largest = 0, least = 0;
@@ -92,19 +111,29 @@ bool Inequalities::eliminate_one() {
   const auto& [unknown, count] = *std::ranges::min_element(signs, {}, [&](const auto& s) {
     return std::pair(!s.second.lossless() || !fits(s.second), s.second.pairs());
   });
-  if (!fits(count)) return false;
-  std::vector<Inequality> positive, negative;
-  Inequalities next;
-  for (const auto& [terms, constant] : rows_) {
-    const auto at = terms.find(unknown);
-    if (at == terms.end()) next.rows_.emplace(terms, constant);
-    else (at->second > 0 ? positive : negative).push_back({terms, constant});
-  }
+  const bool all = fits(count);
+  const Sides sides = take(unknown);
+  if (all) add_sums(unknown, sides.positive, sides.negative);
+}
+
+/// Takes out the inequalities that have the unknown.
+Inequalities::Sides Inequalities::take(std::size_t unknown) {
+  Sides sides;
+  std::erase_if(rows_, [&](const auto& row) {
+    const auto at = row.first.find(unknown);
+    if (at == row.first.end()) return false;
+    (at->second > 0 ? sides.positive : sides.negative).push_back({row.first, row.second});
+    return true;
+  });
+  return sides;
+}
+
+/// Adds what follows from each two of them without the unknown.
+void Inequalities::add_sums(std::size_t unknown, const std::vector<Inequality>& positive,
+                            const std::vector<Inequality>& negative) {
   for (const Inequality& p : positive)
     for (const Inequality& n : negative)
-      if (auto sum = without(unknown, p, n)) next.add(std::move(*sum));
-  *this = std::move(next);
-  return true;
+      if (auto sum = without(unknown, p, n)) add(std::move(*sum));
 }
 
 }  // namespace rondel::lowering

@@ -23,7 +23,16 @@ class Inequalities {
   bool have_solution() const;
 
  private:
-  bool eliminate_one();
+  /// Those in which an unknown has a positive coefficient, and those in which it has a negative
+  /// one.
+  struct Sides {
+    std::vector<Inequality> positive, negative;
+  };
+  bool substitute_one();
+  void eliminate_one();
+  Sides take(std::size_t unknown);
+  void add_sums(std::size_t unknown, const std::vector<Inequality>&,
+                const std::vector<Inequality>&);
 
   /// By terms, the largest constant: the strictest inequality.
   std::map<std::map<std::size_t, std::int64_t>, WideInteger> rows_;

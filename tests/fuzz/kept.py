@@ -395,6 +395,22 @@ PROGRAMS = {
             ({"x": np.float32([[1, 2]]), "trips": np.int64(0)}, [[[0, 0], [0, 0]]]),
         ],
     ),
+    "every other element of a part, of every other element of a list": (
+        """main (int64[n] x, int64 trips, int64[1] first) => (int64[k] last, int64[p] lengths) <int64[1] zero = {0}, int64[1] step = {2}, int64[1] end = {9223372036854775807}, int64 two = {2}> {
+  last, lengths = Loop (trips, "", x) <body = b (int64 i, bool go, int64[...] s) => (bool on, int64[...] t, int64 length) {
+    on = Identity (go)
+    length = Size (s)
+    before = Sub (i, two)
+    at = Unsqueeze (before, zero)
+    half = Slice (x, first, at, zero, step)
+    t = Slice (half, at, end, zero, step)
+  }>
+}""",
+        [
+            ({"x": np.arange(1, 11), "trips": np.int64(2), "first": np.array([-9])}, [[8], [10, 1]]),
+            ({"x": np.arange(1, 4), "trips": np.int64(1), "first": np.array([0])}, [[1], [3]]),
+        ],
+    ),
     "what both branches broadcast to": (
         """main (float[?] x, float[?] start, float least) => (float[?] last, float[?, ?] all) <int64 two = {2}, bool go = {1}> {
   last, all = Loop (two, go, start) <body = b (int64 i, bool d, float[?] s) => (bool on, float[?] t, float[?] item) {

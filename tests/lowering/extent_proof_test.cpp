@@ -175,6 +175,20 @@ TEST(ExtentProof, ProductsOfMaximaHaveRoomForAllCases) {
                      facts));
 }
 
+// The last three elements of a state and of a list of s elements.
+TEST(ExtentProof, ThePartOfAStateAndAListHasRoom) {
+  const auto last = [](const std::string& all) {
+    return fmt::format("max({0} - max({0} - 2147483648, 0) - max({0} - 3, 0), 0)", all);
+  };
+  for (const std::string first : {"s", "max(s - max(s - trips, 0) - max(s - 2, 0), 0)"}) {
+    const std::string room = first + " + trip * " + last("s");
+    const Facts facts{{"now", {at_most("now", {room})}},
+                      {"trip", {at_most("trip", {"trips - 1"})}}};
+    EXPECT_TRUE(proves(last("s + now"), room + " + " + last("s"), facts)) << first;
+    EXPECT_FALSE(proves(last("s + now"), room, facts)) << first;
+  }
+}
+
 TEST(ExtentProof, OfSeveralBoundsTheLargestOnesCount) {
   EXPECT_EQ(at_most("m", {"a", "a + 1", "a"}).size(), 1U);
   EXPECT_EQ(at_most("m", {"a", "b"}).size(), 2U);

@@ -139,9 +139,10 @@ class Block:
         if focus is not None and focus in found and rng.random() < 0.9:
             self.writer.focus = None
             return focus
-        given = [v for v in found if v in self.writer.root.inputs]
-        if given and self.level and rng.random() < self.writer.mood.given:
-            return rng.choice(given)
+        if self.level and self.writer.mood.given:
+            given = [v for v in found if v in self.writer.root.inputs]
+            if given and rng.random() < self.writer.mood.given:
+                return rng.choice(given)
         unread = [v for v in found[:60] if not v.read and v.level == self.level]
         if unread and rng.random() < self.writer.mood.tidy:
             return rng.choice(unread)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from dataclasses import dataclass, field
 
@@ -68,11 +69,13 @@ def _kept(seed, rng):
     model = kept.model_of(text)
     own = [case for case in cases if case[1] is not None]
     own = rng.sample(own, min(len(own), 3))
-    others = [Feeds(kept.feeds_like(rng, model.graph, rng.choice(own)[0])) for _ in range(rng.choice([1, 2]))]
-    for feeds in others:
-        feeds.other = True
     made = Program(seed, model, [Case(Feeds(feeds), kept.results(model.graph, want)) for feeds, want in own])
-    made.cases += assembled(seed, model, [Feeds(own[0][0]), *others]).cases[1:]
+    graph, functions = machine.read_model(model)
+    for _ in range(rng.choice([1, 2])):
+        feeds = Feeds(kept.feeds_like(rng, model.graph, rng.choice(own)[0]))
+        feeds.other = True
+        with contextlib.suppress(machine.TooLong, machine.Inexact):
+            made.cases.append(_case(graph, functions, feeds)[0])
     return made
 
 
@@ -111,20 +114,26 @@ def assembled(seed, model, feeds, exact=True, alive=None):
         if alive is not None and k not in alive:
             made.cases.append(Case(given, None))
             continue
-        runner = machine.Machine(functions, exact=exact, most=MOST_STEPS, largest=LARGEST)
         try:
-            want = runner.run(graph, given)
+            case, refusal = _case(graph, functions, given, exact)
         except (machine.TooLong, machine.Inexact):
             continue
-        except machine.WrongProgram as error:
-            if not made.cases:
-                raise Rejected(str(error)) from error
-            made.cases.append(Case(given, None))
-            continue
-        made.cases.append(Case(given, want, not runner.ambiguous and not (given.other and runner.presumed)))
+        if refusal and not made.cases:
+            raise Rejected(refusal)
+        made.cases.append(case)
     if not made.cases:
         raise Rejected("it takes too long")
     return made
+
+
+def _case(graph, functions, feeds, exact=True):
+    """(the case of these feeds with the oracle's results, why the oracle refuses them or ""). Raises TooLong and Inexact."""
+    runner = machine.Machine(functions, exact=exact, most=MOST_STEPS, largest=LARGEST)
+    try:
+        want = runner.run(graph, feeds)
+    except machine.WrongProgram as error:
+        return Case(feeds, None), str(error) or type(error).__name__
+    return Case(feeds, want, not runner.ambiguous and not (feeds.other and runner.presumed)), ""
 
 
 def _inputs(writer, root):

@@ -57,6 +57,13 @@ ir::Attribute in_kind_of(const ir::Attribute* default_, std::string_view name, i
   return given;
 }
 
+/// The first tensor of which no rank is known, or none.
+ValueId first_without_rank(const ir::Graph& g, const std::vector<ValueId>& inputs) {
+  for (const ValueId v : inputs)
+    if (v != ValueId::none && g.value(v).type.is_tensor() && !g.value(v).type.has_rank()) return v;
+  return ValueId::none;
+}
+
 bool is_unset_dtype(std::string_view name, const ir::Attribute& a) {
   const auto* i = std::get_if<std::int64_t>(&a);
   return holds_dtype(name) && i != nullptr && *i == 0;
@@ -298,15 +305,12 @@ std::vector<ValueId> Importer::add(const Call& c, const std::string& op,
   if (schema != nullptr && !schema->Deprecated()) {
     if (auto results = call_built_in(c, *schema, version, inputs, attributes, outputs))
       return std::move(*results);
-    const auto unranked = std::ranges::find_if(inputs, [this](ValueId v) {
-      return v != ValueId::none && graph().value(v).type.is_tensor() &&
-             !graph().value(v).type.has_rank();
-    });
-    if (schema->HasContextDependentFunction() && unranked != inputs.end())
+    const ValueId unranked = first_without_rank(graph(), inputs);
+    if (schema->HasContextDependentFunction() && unranked != ValueId::none)
       unsupported(
           "{} depends on the rank of its input '{}', which the model does not tell; "
           "declare its shape",
-          op_text(c.node, c.version()), graph().value(*unranked).name);
+          op_text(c.node, c.version()), graph().value(unranked).name);
   }
   unsupported("{} is not supported{}", op_text(c.node, c.version()),
               op == c.op ? "" : " (it needs " + op + ")");

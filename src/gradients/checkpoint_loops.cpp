@@ -37,8 +37,7 @@ class LoopCutter {
     if (trips && !segment_) segment_ = equal_segments(*trips);
     if (trips && *segment_ >= *trips) return false;
     set_segments(trips);
-    carries_go_ = !parts_.has_go && body().results[0] != body().params[1] &&
-                  g_.is_read(body().params[1]);
+    carries_go_ = g_.hands_on_condition(n_);
     const std::vector<ValueId> found = loop_over_segments();
     for (std::size_t s = 0; s < parts_.states; ++s) replace(s, found[s]);
     const std::size_t first = parts_.states + (carries_go_ ? 1 : 0);

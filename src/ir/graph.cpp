@@ -345,6 +345,12 @@ const Tensor* Graph::constant(ValueId v) const {
   return &n.attributes.tensor("value");
 }
 
+bool Graph::hands_on_condition(NodeId n) const {
+  const LoopParts& loop = node(n).loop();
+  const Region& body = region(loop.body);
+  return !loop.has_go && is_read(body.params[1]) && body.results[0] != body.params[1];
+}
+
 bool Graph::encloses(RegionId outer, RegionId inner) const {
   while (inner != outer) {
     const NodeId parent = region(inner).parent;

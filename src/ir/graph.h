@@ -157,6 +157,9 @@ class Graph {
 
   /// The tensor of a value that a `constant` node defines; else null.
   const Tensor* constant(ValueId) const;
+  /// Whether trips of the loop read a condition that does not end it: the one that the trip before
+  /// has computed; true in the first trip.
+  bool hands_on_condition(NodeId loop) const;
   /// Whether `inner` is `outer` or nested in it.
   bool encloses(RegionId outer, RegionId inner) const;
   /// Values defined outside `r` that are read in `r` or in nested regions, in order of first use.

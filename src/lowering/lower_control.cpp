@@ -318,9 +318,8 @@ class ControlLowering {
   /// Why the trips of the top loop may not run in any order; empty if they may: nothing is handed
   /// from trip to trip, and what a trip stores besides its items is in local arrays.
   const char* why_trips_depend(const LoopContext& l) const {
-    const ir::Region& body = g_.region(l.parts.body);
-    const bool hands_on_go = body.results[0] != body.params[1] && g_.is_read(body.params[1]);
-    if (l.parts.has_go || hands_on_go) return "a condition may end it";
+    if (l.parts.has_go) return "a condition may end it";
+    if (g_.hands_on_condition(l.node)) return "its trips read the condition of the trip before";
     if (!tree_.trip_count_known(tree_.top())) return "the number of trips is not known before";
     for (std::size_t s = 0; s < l.parts.states; ++s)
       if (!tree_.is_invariant(l.parts, s)) return "it has states";

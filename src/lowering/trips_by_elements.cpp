@@ -15,6 +15,7 @@ std::string RegionLowering::why_not_by_elements(const LoopContext& l) const {
   const ir::Region& body = g.region(l.parts.body);
   const std::vector<std::size_t> changing = changing_states(l);
   if (l.parts.has_go) return "a condition may end it";
+  if (g.hands_on_condition(l.node)) return "its trips read the condition of the trip before";
   if (l.parts.has_trips && l.parts.scans > 0) return "its scans may be too short for its count";
   if (changing.empty()) return "it has no state that changes";
   if (tree_.is_one_element(body.params[2 + changing[0]])) return "its states have one element";

@@ -233,6 +233,16 @@ def _ending(g):
     return form, trips, g.one(go) if go is not None and w.chance(0.03) else go
 
 
+def _chosen_by(body, going):
+    """A value of the trip, or another one, as what the trip before has found says."""
+    try:
+        a = body.pick(lambda v: v.level == body.level and v is not going)
+        b = partner(body, a)
+    except Unfit:
+        return
+    body.emit("Where", [going, a, b], like=a if a.shape_id == b.shape_id else None)
+
+
 def loop(g):
     w, rng = g.writer, g.writer.random
     form, trips, go = _ending(g)
@@ -245,6 +255,8 @@ def loop(g):
         if w.chance(0.7):
             growth.step(body)
     body.fill(rng.randint(1, w.mood.body))
+    if form == "ignored" and w.chance(0.7):
+        _chosen_by(body, going)
     if form in ("count", "sure"):
         more = body.emit("Identity", [going]) if w.chance(0.7) else body.constant(np.array(True))
         stops = 0
@@ -254,7 +266,7 @@ def loop(g):
             more = body.emit("And", [more, body.condition()])
         stops = body.depth
     else:
-        more = body.condition()
+        more = body.emit("Not", [going]) if form == "ignored" and w.chance(0.2) else body.condition()
         stops = body.depth
     following = _following(body, states)
     items = _items(body, 0 if states else 1)

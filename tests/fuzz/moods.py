@@ -85,7 +85,7 @@ class Mood:
 
 def mood(rng, families):
     """The mood of a seed. families: the names of all families of ops."""
-    kind = rng.choices([_anything, _nests, _ended, _empty, _broken, _moved, _projected, _growing, _sliced, _found, _composed, _listed, _ranked, _reranked], [6, 2, 6, 4, 4, 6, 2, 5, 3, 3, 3, 4, 3, 4])[0]
+    kind = rng.choices([_anything, _nests, _ended, _empty, _broken, _moved, _pointwise, _projected, _growing, _sliced, _found, _composed, _listed, _ranked, _reranked], [6, 2, 6, 4, 4, 6, 4, 2, 5, 3, 3, 3, 4, 3, 4])[0]
     made = kind(rng, families)
     if kind is not _composed and rng.random() < 0.12:
         made.opset = rng.choice([8, 9, 10, 11, 11, 12, 13, 13, 14, 15])
@@ -161,6 +161,19 @@ def _moved(rng, families):
     made.depth = rng.choice([2, 2, 3])
     made.extents, made.counts, made.dtypes = [3, 3, 3, 1], [1, 2, 3], [F32]
     made.endings, made.states, made.moved = ["count", "both"], [2, 2, 3], 0.8
+    return made
+
+
+def _pointwise(rng, families):
+    """Small programs: loops of little but element-wise ops, whose trips may all run for some elements before the next ones."""
+    made = _moved(rng, families)
+    made.weights.update({"arithmetic": 6, "where": 3, "compare": 1, "fused": 2, "cast": 0.5, "loop": 4, "scan": 2})
+    made.depth, made.body = rng.choice([1, 1, 2]), rng.choice([1, 2, 2, 4])
+    made.extents = rng.choice([[2, 3], [1, 3, 17], [0, 1, 2, 3]])
+    made.counts, made.other_counts = [2, 3, 5], [0, 1, 2, 7]
+    made.endings, made.from_inputs, made.from_data = ["ignored", "ignored", "count", "both"], 0.8, 0.3
+    made.states, made.moved, made.items, made.ranks = [1, 1, 2, 3], 0.2, [0, 0, 1], [1, 1, 1, 2]
+    made.dtypes, made.declared = [F32, F32, rng.choice([F32, np.dtype(np.float64), I64])], rng.choice([[1, 0, 0, 0], [0, 1, 0, 0], [3, 2, 1, 0]])
     return made
 
 

@@ -486,26 +486,56 @@ TEST(VerifyStorage, APartOfUnknownLengthHasRoom) {
   EXPECT_EQ(complaint(p, altered), "");
 }
 
+/// `both` in a loop that data end, in which nothing but what a state becomes bounds it.
+std::string complaint_about_both(const Planned& p, const ir::Integer& room) {
+  Altered altered(p.plan);
+  altered.storages[p.storage("both")].type = ir::Type::tensor(DType::f32,
+                                                              ir::Extents{ir::Extent(room)});
+  return complaint(p, altered);
+}
+std::string ended_by_data(const std::string& states, const std::string& trip) {
+  return R"(graph "g" (%v: f32[N], %n: i64[], %c: bool[M], %d: bool[M], %e: bool[M]) {
+    %axes = constant value=i64[1] {0}
+    %one = constant value=i64[1] {1}
+    %all = constant value=i64[1] {9223372036854775807}
+    %yes = constant value=bool[] {true}
+    %none = constant value=f32[0] {}
+    %xs, _ = loop trips=%n states=(%none) { body(%t, %g, %s) {
+      %xn, %yn, _ = loop go=%yes states=()" +
+         states + R"() { body(%i, %go, %x, %y) {
+        %on = gather(%e, %i)
+        )" +
+         trip +
+         R"(
+        %both = concat(%x, %y) axis=0
+        %top = top_k(%both, %axes) axis=0
+        yield go=%on states=(%xt, %yt)
+      } }
+      yield go=%g states=(%xn)
+    } }
+    yield %xs })";
+}
+
 /// In trip i, either state may become a part of %v that ends or begins at i.
 TEST(VerifyStorage, PartsOfDifferentTripsMayBeLongTogether) {
-  const Planned p(R"(graph "g" (%v: f32[N], %x0: f32[0], %n: i64[], %c: bool[N], %d: bool[N]) {
-    %axes = constant value=i64[1] {0}
-    %all = constant value=i64[1] {9223372036854775807}
-    %xn, %yn, _ = loop trips=%n states=(%x0, %x0) scans=(%c, %d) {
-      body(%i, %go, %x, %y, %cut, %other) {
+  const Planned p(ended_by_data("%none, %none", R"(%cut = gather(%c, %i)
+        %other = gather(%d, %i)
         %at = unsqueeze(%i, %axes)
         %xt = if(%cut) { then { %b = slice(%v, %axes, %at, %axes) yield %b } else { yield %x } }
-        %yt = if(%other) { then { %e = slice(%v, %at, %all, %axes) yield %e } else { yield %y } }
-        %both = concat(%x, %y) axis=0
-        %t = top_k(%both, %axes) axis=0
-        yield go=%go states=(%xt, %yt)
-      } }
-    yield %xn, %yn })");
-  EXPECT_EQ(complaint(p, p.plan), "");
-  Altered altered(p.plan);
-  altered.storages[p.storage("both")].type = ir::Type::tensor(
-      DType::f32, ir::Extents{p.tree.type(p["v"]).extent(0)});
-  EXPECT_THAT(complaint(p, altered), HasSubstr("has no room for 'both'"));
+        %yt = if(%other) { then { %f = slice(%v, %at, %all, %axes) yield %f } else { yield %y } })"));
+  const ir::Integer all = p.tree.type(p["v"]).extent(0);
+  EXPECT_EQ(complaint_about_both(p, all + all), "");
+  EXPECT_THAT(complaint_about_both(p, all), HasSubstr("has no room for 'both'"));
+}
+
+TEST(VerifyStorage, AWindowKeepsItsLengthForAnyNumberOfTrips) {
+  const Planned p(ended_by_data("%v, %none", R"(%rest = slice(%x, %one, %all, %axes)
+        %row = slice(%v, %axes, %one, %axes)
+        %xt = concat(%rest, %row) axis=0
+        %yt = identity(%y))"));
+  const ir::Integer all = p.tree.type(p["v"]).extent(0);
+  EXPECT_EQ(complaint_about_both(p, ir::max(all, 1)), "");
+  EXPECT_THAT(complaint_about_both(p, all - 1), HasSubstr("has no room for 'both'"));
 }
 
 TEST(VerifyStorage, AProductTakesItsWholeStorage) {

@@ -18,7 +18,7 @@ class Body:
     """A random body of element-wise nodes on values of one shape, and on values that are broadcast to it."""
 
     def __init__(self, rng):
-        self.rng, self.lines, self.names = rng, [], []
+        self.rng, self.lines, self.names, self.conditions = rng, [], [], []
 
     def node(self, text):
         name = f"v{len(self.lines)}"
@@ -35,7 +35,7 @@ class Body:
         if kind < 0.2:
             text = f"{self.rng.choice(UNARY)} ({whole})"
         elif kind < 0.3:
-            less = self.node(f"Less ({whole}, {self.pick()})")
+            less = self.rng.choice(self.conditions) if self.conditions and self.rng.random() < 0.5 else self.node(f"Less ({whole}, {self.pick()})")
             text = f"Where ({less}, {whole}, {self.pick()})"
         else:
             operands = [whole, self.pick()]
@@ -58,6 +58,7 @@ def random_loop(rng, kind):
     if kind != "Scan":
         body.lines.append("f = Cast <to = 1> (i)")
         body.names.append("f")
+        body.conditions.append("go")
     made = [body.full(states) for _ in range(rng.randrange(2, 9))]
     nexts = [rng.choice([*made, *states]) for _ in states]
     nexts[0] = made[-1]
@@ -72,7 +73,7 @@ def random_loop(rng, kind):
           body = b ({typed(states)}, float[{rng.choice([extents, last, "1"])}] x) => ({results}) {{ {text} }}> ({", ".join("z" + s for s in states)}, xs)"""
     else:
         loop = f"""{", ".join(outs)}, ys = Loop (n, "", {", ".join("z" + s for s in states)}) <body = b (int64 i, bool go, {typed(states)}) => (bool on, {results}) {{
-          on = Identity (go)  {text} }}>"""
+          {text}  on = {rng.choice(["Identity (go)", "Not (go)", "Less (f, bias)"])} }}>"""
     inputs = f"int64 n, float[T,X] xs, float bias, float[{last}] row, {typed('z' + s for s in states)}"
     if kind == "Scan":
         inputs = inputs.replace("float[T,X] xs", f"float[T,{'1' if 'float[1] x)' in loop else last if f'float[{last}] x)' in loop else extents}] xs")
@@ -121,6 +122,18 @@ def test_a_value_of_one_element_and_another_rank(name, monkeypatch):
         np.testing.assert_allclose(run.run(None, feeds)[0], want, rtol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:.*cond is left out")
+def test_trips_read_the_condition_of_the_trip_before(monkeypatch):
+    made = model("""main (float[N] x, float other, int64 n) => (float[N] y) <int64 one = {1}, int64 two = {2}> {
+      y = Loop (n, "", x) <body = b (int64 i, bool go, float[N] s) => (bool on, float[N] t) {
+        t = Where (go, s, other)
+        on = Equal (one, two) }> }""")
+    for run in in_all_ways(made, monkeypatch).values():
+        for trips, want in [(0, [0, 3]), (1, [0, 3]), (2, [-2, -2]), (5, [-2, -2])]:
+            np.testing.assert_array_equal(run.run(None, {"x": np.float32([0, 3]), "other": np.float32(-2), "n": np.int64(trips)})[0], want)
+
+
+@pytest.mark.filterwarnings("ignore:.*cond is left out")
 @pytest.mark.parametrize("kind", ["Loop", "Scan", "nested"])
 def test_random_loops(kind, monkeypatch):
     begin = random.randrange(2**32)

@@ -3,6 +3,7 @@
 #include "base/lru_cache.h"
 #include "compile/exact_key.h"
 #include "compile/plan_builder.h"
+#include "ir/value_text.h"
 #include "lowering/extract.h"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ class NodeEvaluator {
     }
     for (const ValueId v : node.outputs)
       if (v != ValueId::none) group.outputs.push_back(v);
-    if (!has_text(node)) return run(plan(g, group), node, values);
+    if (!ir::text_identifies(node.attributes)) return run(plan(g, group), node, values);
     try {
       return run(*plans_.get(key(g, node, inputs), [&] { return plan(g, group); }), node, values);
     } catch (const Error&) {
@@ -51,13 +52,6 @@ class NodeEvaluator {
            std::ranges::any_of(node.op->value_inputs, [&](std::size_t k) {
              return k < node.inputs.size() && node.inputs[k] == v;
            });
-  }
-
-  /// Whether the text of the attributes identifies them exactly.
-  static bool has_text(const Node& node) {
-    return std::ranges::none_of(node.attributes, [](const auto& attribute) {
-      return std::holds_alternative<Tensor>(attribute.second);
-    });
   }
 
   /// The cache key of a plan.

@@ -134,4 +134,9 @@ std::string attribute_text(const Attribute& a, std::int64_t most) {
 
 std::string to_text(const Attribute& a) { return attribute_text(a, 16); }
 
+bool text_identifies(const Attributes& attributes) {
+  return std::ranges::none_of(
+      attributes, [](const auto& a) { return std::holds_alternative<Tensor>(a.second); });
+}
+
 }  // namespace rondel::ir

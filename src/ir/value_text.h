@@ -29,4 +29,7 @@ std::string tensor_text(const Tensor&, std::int64_t most);
 /// brackets (`ints[]`, `floats[]`, `strings[]` if empty), tensors, `type f32[2]`.
 std::string attribute_text(const Attribute&, std::int64_t most);
 
+/// Whether the texts of the attributes identify them: a tensor's may be cut short.
+bool text_identifies(const Attributes&);
+
 }  // namespace rondel::ir

@@ -3,6 +3,7 @@
 #include "base/cancellation.h"
 #include "base/error.h"
 #include "ir/name_of.h"
+#include "ir/value_text.h"
 #include "lowering/extent_expression.h"
 #include "lowering/extract.h"
 #include "lowering/rule_text.h"
@@ -195,7 +196,7 @@ void RegionLowering::call(NodeId n) {
     call.name += " " + key + "=" + ir::to_text(value);
   call.function = kernels::SizedKernel::call;
   call.attributes = kernel;
-  call.content = prepared.content;
+  if (ir::text_identifies(node.attributes)) call.content = prepared.content;
   std::vector<Ex> leading;
   const auto add = [&](const std::vector<ValueId>& values, std::size_t count, const auto& part_of) {
     for (std::size_t k = 0; k < count; ++k) {

@@ -294,9 +294,15 @@ DType dtype_attribute(const ir::Attributes& attributes, std::string_view name) {
 }
 
 ir::CanFail unless_known(std::vector<std::size_t> value_inputs) {
-  return [value_inputs = std::move(value_inputs)](const ir::TypeContext& c) {
+  return [values_fail = unless_constant(std::move(value_inputs))](const ir::TypeContext& c) {
     for (std::size_t k = 0; k < c.input_count(); ++k)
       if (c.has(k) && !c.input(k).is_static()) return true;
+    return values_fail(c);
+  };
+}
+
+ir::CanFail unless_constant(std::vector<std::size_t> value_inputs) {
+  return [value_inputs = std::move(value_inputs)](const ir::TypeContext& c) {
     return std::ranges::any_of(value_inputs,
                                [&](std::size_t k) { return c.has(k) && c.value(k) == nullptr; });
   };

@@ -90,6 +90,8 @@ std::span<const DType> number_dtypes();
 /// For an op that fails only if its type rule fails, which depends on the values of the inputs
 /// `value_inputs`. The op cannot fail if all types are static and these values are known.
 ir::CanFail unless_known(std::vector<std::size_t> value_inputs);
+/// For an op whose shapes tell whether it fails once the values of these inputs are known.
+ir::CanFail unless_constant(std::vector<std::size_t> value_inputs);
 /// For an op that divides by its second operand: false for floats, and for a known divisor without
 /// a 0.
 bool may_divide_by_zero(const ir::TypeContext&);

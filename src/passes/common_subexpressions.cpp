@@ -25,11 +25,11 @@ class CommonSubexpressions {
 
   /// Visits the nodes of a region in their order, with those that are computed before them at hand.
   bool run(RegionId r) {
-    check_cancellation();
     std::vector<std::size_t> added;
     bool changed = false;
     for (const NodeId n :
          std::vector<NodeId>(g_.region(r).nodes.begin(), g_.region(r).nodes.end())) {
+      check_cancellation();
       for (const RegionId inner : g_.node(n).regions) changed = run(inner) || changed;
       if (!is_candidate(g_.node(n))) continue;
       const std::size_t hash = hash_of(g_.node(n));
@@ -53,10 +53,10 @@ class CommonSubexpressions {
              return v == ValueId::none || g_.value(v).type.is_tensor();
            });
   }
-  /// Equal for equal expressions. Constants count by value: thousands of nodes may read elements of
-  /// one tensor, each its own.
+  /// Equal for equal expressions. Attributes count, and constants by value: thousands of nodes may
+  /// read elements of one tensor, each its own.
   std::size_t hash_of(const Node& n) const {
-    std::size_t hash = std::hash<const void*>()(n.op);
+    std::size_t hash = std::hash<std::string>()(expression_key(g_, n, {}));
     for (const ValueId v : n.inputs) {
       const bool by_value = v != ValueId::none && g_.constant(v) != nullptr;
       hash = hash * 31 + (by_value ? std::hash<std::string>()(operand_key(g_, v))

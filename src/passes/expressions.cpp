@@ -1,6 +1,7 @@
 #include "passes/expressions.h"
 
 #include "base/text.h"
+#include "ir/value_text.h"
 
 namespace rondel::passes {
 namespace {
@@ -34,11 +35,8 @@ bool are_equal(const Graph& g, ValueId a, ValueId b, int levels) {
 }  // namespace
 
 bool is_expression(const Node& n) {
-  if (n.op->name == "constant" || n.op->random || !n.regions.empty() || n.outputs.empty())
-    return false;
-  for (const auto& [_, value] : n.attributes)
-    if (std::holds_alternative<Tensor>(value)) return false;
-  return true;
+  return n.op->name != "constant" && !n.op->random && n.regions.empty() && !n.outputs.empty() &&
+         ir::text_identifies(n.attributes);
 }
 
 std::string operand_key(const Graph& g, ValueId v) {

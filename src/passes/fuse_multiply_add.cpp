@@ -2,7 +2,6 @@
 
 #include "ir/builder.h"
 #include "ir/infer.h"
-#include "ops/scalars.h"
 
 #include <array>
 
@@ -14,18 +13,12 @@ using ir::Node;
 using ir::NodeId;
 using ir::ValueId;
 
-/// Whether the value is the scalar 0.
-bool is_zero(const Graph& g, ValueId v) {
-  const Tensor* t = g.constant(v);
-  return t != nullptr && t->rank() == 0 && ops::float_value(*t) == 0;
-}
-
-/// The product that computes `v`, if `v` has no other reader. An fma that adds nothing is one, too.
+/// The product that computes `v`, if `v` has no other reader. An fma that adds 0 is none: it gives
+/// 0 where the product is -0.
 const Node* product(const Graph& g, ValueId v, ir::RegionId r) {
   if (g.value(v).producer == NodeId::none || g.value(v).uses.size() != 1) return nullptr;
   const Node& n = g.node(g.value(v).producer);
-  const bool multiplies = n.op->name == "mul" || (n.op->name == "fma" && is_zero(g, n.inputs[2]));
-  return multiplies && n.region == r ? &n : nullptr;
+  return n.op->name == "mul" && n.region == r ? &n : nullptr;
 }
 
 bool rewrite(Graph& g, NodeId n) {

@@ -4,6 +4,7 @@
 #include "ir/clone.h"
 #include "ops/meaning.h"
 #include "passes/loop_body.h"
+#include "passes/outer_products.h"
 
 #include <algorithm>
 #include <optional>
@@ -71,7 +72,7 @@ class Hoist {
              (g_.value(v).type.is_tensor() && is_float(g_.value(v).type.dtype()));
     };
     if (!std::ranges::all_of(n.outputs, is_floats)) return false;
-    if (is_costly(n) || !is_larger(n)) return true;
+    if ((is_costly(n) && !is_outer_product(g_, n)) || !is_larger(n)) return true;
     remarks_.left([&] {
       return ir::where(g_, id) + " stays: its result may take more memory than what it reads";
     });

@@ -93,6 +93,23 @@ bool is_costly(const ir::Node& n) {
          ops::meaning_as<ops::LoopNest>(*n.op) != nullptr;
 }
 
+namespace {
+
+/// Whether all that the rule of a node checks is known: the shapes of its inputs, and the values of
+/// those whose values matter.
+bool inputs_are_known(const ir::Graph& g, const ir::Node& n) {
+  for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+    const ir::ValueId v = n.inputs[k];
+    if (v == ir::ValueId::none) continue;
+    const ir::Type& t = g.value(v).type;
+    if (!t.is_tensor() || !t.is_static()) return false;
+    if (std::ranges::count(n.op->value_inputs, k) > 0 && g.constant(v) == nullptr) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 bool cannot_fail(const ir::Graph& g, ir::NodeId n) {
   ir::TypeEnvironment k = ir::environment_around(g, n);
   try {
@@ -101,14 +118,7 @@ bool cannot_fail(const ir::Graph& g, ir::NodeId n) {
     if (e.blame() == Blame::internal || ends_run(e)) throw;
     return false;
   }
-  if (ir::can_fail(g, n)) return false;
-  const auto is_known = [&g](ir::ValueId v) {
-    if (v == ir::ValueId::none) return true;
-    const ir::Type& t = g.value(v).type;
-    return t.is_tensor() && t.has_rank() &&
-           std::ranges::all_of(t.extents(), [](const ir::Extent& e) { return e.known(); });
-  };
-  return std::ranges::all_of(g.node(n).inputs, is_known) || shapes_agree(k);
+  return !ir::can_fail(g, n) && (inputs_are_known(g, g.node(n)) || shapes_agree(k));
 }
 
 void erase_unread(ir::Graph& g, ir::RegionId r) {

@@ -23,11 +23,7 @@ bool is_of_vectors(const Graph& g, const Node& product, std::size_t side) {
   return t.extent(summed) == 1;
 }
 
-bool is_outer(const Graph& g, const Node& n) {
-  if (n.op->name != "mat_mul") return false;
-  const DType t = g.value(n.outputs[0]).type.dtype();
-  return t != DType::f16 && t != DType::bf16 && is_of_vectors(g, n, 0) && is_of_vectors(g, n, 1);
-}
+bool is_narrow(DType t) { return t == DType::f16 || t == DType::bf16; }
 
 ValueId transposed(ir::Builder& b, ValueId x) {
   return b("transpose", {x}, {{"perm", ir::last_axes_swapped(b.graph().value(x).type.rank())}});
@@ -51,12 +47,18 @@ void replace(Graph& g, NodeId n) {
 
 }  // namespace
 
+bool is_outer_product(const Graph& g, const Node& n) {
+  return n.op->name == "mat_mul" && is_of_vectors(g, n, 0) && is_of_vectors(g, n, 1);
+}
+
 bool outer_products(Graph& g) {
   bool changed = false;
   for (const ir::RegionId r : g.regions_below(ir::RegionId::root))
     for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) {
       check_cancellation();
-      if (!is_outer(g, g.node(n)) || !ir::rule_holds(g, n)) continue;
+      if (!is_outer_product(g, g.node(n)) || is_narrow(g.value(g.node(n).outputs[0]).type.dtype()) ||
+          !ir::rule_holds(g, n))
+        continue;
       replace(g, n);
       changed = true;
     }

@@ -8,4 +8,7 @@ namespace rondel::passes {
 /// product: 0 is added to each product, as to every sum of products. f16 and bf16 stay.
 bool outer_products(ir::Graph&);
 
+/// Whether the node is a matrix product of columns and rows.
+bool is_outer_product(const ir::Graph&, const ir::Node&);
+
 }  // namespace rondel::passes

@@ -8,6 +8,7 @@
 #include "base/release.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -62,6 +63,17 @@ struct Stack::Reserved {
                                       std::max(bytes, claimed + std::max(claim_step, claimed / 4)));
     memory.claim(more - claimed);
     claimed = more;
+  }
+  /// Gives back all but the first bytes: whoever keeps them must not keep the address space.
+  void keep_only(std::size_t bytes) {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const std::size_t kept = (bytes + page - 1) / page * page;
+    if (kept >= size) return;
+    ::munmap(static_cast<char*>(base) + kept, size - kept);
+    size = kept;
+    if (claimed <= kept) return;
+    memory.unclaim(claimed - kept);
+    claimed = kept;
   }
 
   Memory memory;
@@ -242,6 +254,7 @@ Value Stack::finish(std::int64_t n) {
                         n * row_bytes_ >= least_kept_mapped;
   if (dtype_ != DType::string && in_order) {
     Tensor whole = rows(n);
+    if (reserved_) reserved_->keep_only(static_cast<std::size_t>(n * row_bytes_));
     reserved_ = nullptr;
     return whole;
   }

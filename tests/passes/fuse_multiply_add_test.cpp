@@ -35,19 +35,13 @@ TEST(FuseMultiplyAdd, OnEitherSideOfASumOrADifference) {
     yield %left, %right, %less, %from })g");
 }
 
-TEST(FuseMultiplyAdd, WithAProductThatAddsNothing) {
-  expect_rewrite(contracted, R"g(graph "g" (%a: f32[N, 1], %b: f32[M], %c: f32[N, M]) {
-    %zero = constant value=f32[] {0}
-    %outer = fma(%a, %b, %zero)
+// It gives 0 where the product is -0, and another addend may be -0.
+TEST(FuseMultiplyAdd, NotWithAProductToWhichSomethingIsAdded) {
+  for (const std::string added : {"0", "1"})
+    expect_untouched(contracted, R"g(graph "g" (%a: f32[N, 1], %b: f32[M], %c: f32[N, M]) {
+    %added = constant value=f32[] {)g" + added + R"g(}
+    %outer = fma(%a, %b, %added)
     %sum = add(%c, %outer)
-    yield %sum })g",
-                 R"g(graph "g" (%a: f32[N, 1], %b: f32[M], %c: f32[N, M]) {
-    %sum = fma(%a, %b, %c)
-    yield %sum })g");
-  expect_untouched(contracted, R"g(graph "g" (%a: f32[N], %b: f32[N], %c: f32[N]) {
-    %one = constant value=f32[] {1}
-    %p = fma(%a, %b, %one)
-    %sum = add(%c, %p)
     yield %sum })g");
 }
 

@@ -55,6 +55,18 @@ TEST(HoistInvariants, WhatMayFailIsLargerOrIsOfIntegersStays) {
     yield %y, %rows, %counts })g");
 }
 
+TEST(HoistInvariants, AProductOfAColumnAndARowStays) {
+  expect_untouched(hoist_invariants, R"g(graph "g" (%x: f32[N, 1], %w: f32[1, M], %n: i64[]) {
+    %start = constant value=f32[] {0}
+    %y, _ = loop trips=%n states=(%start) {
+      body(%i, %go, %s) {
+        %table = mat_mul(%x, %w)
+        %most = reduce_max(%table) keepdims=0
+        %t = add(%s, %most)
+        yield go=%go states=(%t) } }
+    yield %y })g");
+}
+
 TEST(HoistInvariants, AConstantMayBeReadTwice) {
   expect_rewrite(hoist_invariants, R"g(graph "g" (%w: f32[6, 3], %x: f32[3, 3], %n: i64[]) {
     %y, _ = loop trips=%n states=(%x) {

@@ -1,5 +1,8 @@
 """Loops whose states change their extents, as one native program: beside an oracle, in all ways, and without a fault in check mode."""
 
+import resource
+from pathlib import Path
+
 import machine
 import numpy as np
 import pytest
@@ -204,3 +207,22 @@ def test_a_state_that_needs_far_less_room_than_its_bound(jit, monkeypatch):
         for _ in range(2):
             (got,) = s.run(None, {"x": x, "lengths": np.full(parts, 2), "s": np.zeros(0, np.float32)})
             np.testing.assert_array_equal(got, x)
+
+
+def test_a_kept_stack_keeps_no_more_address_space_than_it_needs():
+    """The rows of a loop that data end are written into address space that is far larger."""
+    made = model("""main (float[1024] x) => (float[?, 1024] rows) <float one = {1}, float limit = {300}, int64 most = {1000000}, bool yes = {1}> {
+  , rows = Loop (most, yes, x) <body = b (int64 i, bool go, float[1024] s) => (bool on, float[1024] t, float[1024] item) {
+    t = Add (s, one)
+    item = Identity (t)
+    largest = ReduceMax <keepdims = 0> (t)
+    on = Less (largest, limit) }>
+}""")
+    ours = session(made)
+    mapped = lambda: int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()  # noqa: E731
+    run = lambda: ours.run(None, {"x": np.zeros(1024, np.float32)})[0]  # noqa: E731
+    kept = [run()]
+    before = mapped()
+    kept += [run() for _ in range(8)]
+    assert mapped() - before < 1 << 30
+    assert all((rows == np.arange(1, 301, dtype=np.float32)[:, None]).all() for rows in kept)

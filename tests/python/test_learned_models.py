@@ -142,6 +142,36 @@ def tensor(*values, dtype):
     return onnx.numpy_helper.from_array(np.array(values, dtype))
 
 
+@pytest.mark.parametrize("jit", ["0", "quick", "2"])
+def test_two_loops_with_tables_of_their_own(jit, monkeypatch):
+    """The tables have the same form and are too long to be written out."""
+    monkeypatch.setenv("RONDEL_JIT", jit)
+
+    def loop(tag, first):
+        keys = range(first, first + 20)
+        nodes = [
+            helper.make_node("LabelEncoder", [f"x{tag}"], [f"label{tag}"], domain="ai.onnx.ml", keys_int64s=keys, values_int64s=range(20), default_int64=-1),
+            helper.make_node("Add", [f"x{tag}", "one"], [f"next{tag}"]),
+            helper.make_node("Identity", [f"go{tag}"], [f"on{tag}"]),
+        ]
+        info = helper.make_tensor_value_info
+        inputs = [info(f"i{tag}", TensorProto.INT64, []), info(f"go{tag}", TensorProto.BOOL, []), info(f"x{tag}", TensorProto.INT64, [4])]
+        results = [info(f"on{tag}", TensorProto.BOOL, []), info(f"next{tag}", TensorProto.INT64, [4]), info(f"label{tag}", TensorProto.INT64, [4])]
+        return helper.make_node("Loop", ["trips", "", "x"], ["", f"labels{tag}"], body=helper.make_graph(nodes, f"body{tag}", inputs, results))
+
+    graph = helper.make_graph(
+        [helper.make_node("Constant", [], ["one"], value_int=1), loop("a", 0), loop("b", 100)],
+        "g",
+        [helper.make_tensor_value_info("trips", TensorProto.INT64, []), helper.make_tensor_value_info("x", TensorProto.INT64, [4])],
+        [helper.make_tensor_value_info(f"labels{tag}", TensorProto.INT64, [None, 4]) for tag in "ab"],
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    ours = rondel.InferenceSession(helper.make_model(graph, opset_imports=opsets).SerializeToString())
+    a, b = ours.run(None, {"trips": np.array(2), "x": np.array([0, 5, 100, 107])})
+    assert a.tolist() == [[0, 5, -1, -1], [1, 6, -1, -1]]
+    assert b.tolist() == [[-1, -1, 0, 7], [-1, -1, 1, 8]]
+
+
 def test_tables_of_keys():
     words = np.array(["a", "zz", "b", "c"], object)
     numbers = np.array([1, 2, 0, 9])

@@ -246,3 +246,49 @@ def test_what_a_table_does_not_fit_is_not_read_before_a_loop_of_no_trip(monkeypa
         assert (y == [[2, 4], [8, 6]]).all()
         with refused(rondel.CallerError, "GatherElements", "out of range"):
             s.run(None, {"x": short, "trips": np.array(1)})
+
+
+@pytest.mark.parametrize(
+    "op, feeds",
+    [
+        ("CumSum (x, axis)", {"axis": np.array(3)}),
+        ("ReduceSum <keepdims = 0> (x, axes)", {"axes": np.array([5])}),
+        ("ReduceMax <keepdims = 0> (x, axes)", {"axes": np.array([-3])}),
+        ("DFT (x, , axis)", {"axis": np.array(9)}),
+    ],
+)
+def test_what_data_make_fail_is_not_computed_for_a_loop_of_no_trip(op, feeds, monkeypatch):
+    inputs = "".join(f", int64{[] if value.ndim == 0 else list(value.shape)} {name}" for name, value in feeds.items())
+    made = model(f"""main (float[2, 1] x, float s, int64 trips{inputs}) => (float last) {{
+  last = Loop (trips, , s) <body = b (int64 i, bool go, float[] p) => (bool on, float q) {{
+    on = Identity (go)
+    found = {op}
+    sum = ReduceSum <keepdims = 0> (found)
+    q = Add (p, sum) }}>
+}}""")
+    for way in WAYS:
+        run_as(monkeypatch, way)
+        ours, given = session(made), {"x": np.ones((2, 1), np.float32), "s": np.float32(7), **feeds}
+        assert ours.run(None, {**given, "trips": np.array(0)})[0] == 7
+        with pytest.raises(rondel.CallerError, match="ax[ei]s"):
+            ours.run(None, {**given, "trips": np.array(1)})
+
+
+@pytest.mark.parametrize("count, ends", [("trips", "go"), ("most", "never")])
+def test_a_bound_that_data_make_fail_is_not_computed_for_a_loop_of_no_trip(count, ends, monkeypatch):
+    """The counter is compared with the sum of a range whose step, 0, is an error."""
+    made = model(f"""main (int64 n, int64 step, int64 trips, bool never) => (int64 last) <int64 zero = {{0}}, int64 one = {{1}}, int64 most = {{100}}, bool go = {{1}}> {{
+  last = Loop ({count}, {ends}, zero) <body = b (int64 i, bool g, int64 p) => (bool on, int64 q) {{
+    q = Add (p, one)
+    steps = Range (zero, n, step)
+    bound = ReduceSum <keepdims = 0> (steps)
+    on = Less (q, bound) }}>
+}}""")
+    for way in WAYS:
+        run_as(monkeypatch, way)
+        ours = session(made)
+        given = {"n": np.array(3), "step": np.array(0), "trips": np.array(0), "never": np.array(False)}
+        assert ours.run(None, given)[0] == 0
+        assert ours.run(None, {**given, "trips": np.array(9), "never": np.array(True), "step": np.array(1)})[0] == 3
+        with refused(rondel.CallerError, "Range", "delta is 0"):
+            ours.run(None, {**given, "trips": np.array(9), "never": np.array(True)})

@@ -125,6 +125,7 @@ const ir::OpEntry range_op{{
     .type = range_rule,
     .meaning = elements(term, nullptr, count_of_values),
     .value_inputs = {0, 1, 2},
+    .can_fail = unless_constant({2}),
     .gradient = range_gradient,
 }};
 

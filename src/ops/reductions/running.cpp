@@ -59,6 +59,7 @@ ir::OpDef running_op(std::string_view name, std::string_view doc, std::int64_t n
   op.meaning = nest([=](Emitter& e) { write_running(e, neutral, combine); });
   op.value_inputs = {1};
   op.program_values = {1};
+  op.can_fail = unless_constant({1});
   op.in_place = {0};
   op.batch = along_axes;
   op.gradient = std::move(gradient);

@@ -157,6 +157,7 @@ const ir::OpEntry dft{{
     .type = dft_rule,
     .meaning = kernel(prepare_dft),
     .value_inputs = {1, 2},
+    .can_fail = unless_constant({1, 2}),
     .gradient = dft_gradient,
 }};
 

@@ -107,7 +107,8 @@ std::optional<Reg> joined(const FunctionBuilder& fb, Reg high, Reg low, const Va
   if (fb.operand(*quotient, 1) != extent || fb.operand(*remainder, 1) != extent)
     return std::nullopt;
   const Reg number = fb.program.operands(*quotient)[0];
-  if (fb.operand(*remainder, 0) != fb.reg(number)) return std::nullopt;
+  const Value* const value = fb.reg(number);  // null in another part of the program
+  if (value == nullptr || fb.operand(*remainder, 0) != value) return std::nullopt;
   return number;
 }
 

@@ -193,7 +193,6 @@ ir::OpDef reduce_op(std::string_view name, std::string_view doc, ir::TypeRule ru
   op.meaning = std::move(meaning);
   op.value_inputs = {1};
   op.program_values = {1};
-  op.can_fail = unless_constant({1});
   op.batch = batched_reduction;
   op.gradient = std::move(gradient);
   return op;
@@ -251,8 +250,7 @@ ir::ValueId shared_among_extremes(ir::Builder& b, const ir::Node& node, const Re
   const DType t = dtype_of(b, r.x);
   const ir::ValueId ties = as(b, b("equal", {r.x, r.y}), t);
   // At least 1, because the extreme of nothing has no tie and the tangent 0.
-  const ir::ValueId count = b("max",
-                              {reduced_alike(b, node, "reduce_sum", ties), b.scalar(t, 1)});
+  const ir::ValueId count = b("max", {reduced_alike(b, node, "reduce_sum", ties), b.scalar(t, 1)});
   return b("mul", {ties, b("div", {r.dy, count})});
 }
 

@@ -147,9 +147,9 @@ TEST(Import, FunctionsThatMultiplyAreBounded) {
 
 TEST(Import, OpsWithoutOursUseTheBodyThatOnnxGives) {
   const Imported i = import_graph(18,
-                                  "g (float[5, 3] s, int64[5] t) => (float[5, 3] y) "
-                                  "{ y = MeanVarianceNormalization <axes = [0]> (s) }");
-  EXPECT_EQ(output_type(i), "f32[5, 3]");
+                                  "g (float[5, 3] s) => (uint8[5, 3] y, float scale, uint8 zero) "
+                                  "{ y, scale, zero = DynamicQuantizeLinear (s) }");
+  EXPECT_EQ(output_type(i), "u8[5, 3]");
 }
 
 TEST(Import, LoadsInLinearTime) {

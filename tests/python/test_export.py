@@ -177,6 +177,22 @@ def test_loops_run_in_onnx_runtime(name, compiled):
         same(g, w)
 
 
+@pytest.mark.parametrize("reads", [False, True], ids=["not read", "read"])
+@pytest.mark.parametrize("condition", [False, True])
+def test_a_condition_that_does_not_stop_a_loop_is_written_as_true(condition, reads):
+    """cond is left out, so the body's condition does not count; ONNX Runtime stops on it all the same."""
+    text = f"""main (int64 m, float x) => (float y, bool[n] seen) {{
+      y, seen = Loop (m, , x) <body: graph = body (int64 i, bool go, float a) => (bool more, float b, bool item) {{
+        b = Add (a, a)  more = Constant <value: tensor = bool {{{int(condition)}}}> ()  item = Identity ({"go" if reads else "more"})
+      }}>
+    }}"""
+    feeds = {"m": scalar(5), "x": scalar(1, np.float32)}
+    want = run(text, feeds)
+    same(want[0], scalar(32, np.float32))
+    for got, w in zip(in_onnxruntime(rondel.export(model(text)), feeds), want, strict=True):
+        same(got, w)
+
+
 def test_a_loop_over_float8_runs_in_onnx_runtime():
     """ONNX has no Slice, Gather, Concat and Expand for float8: they are written with casts to another dtype."""
     ort = pytest.importorskip("onnxruntime")

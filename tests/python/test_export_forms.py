@@ -152,3 +152,71 @@ def test_a_port_that_no_op_makes_is_refused(name):
     source = model(f"main () => (seq({name}) y) {{ y = SequenceEmpty <dtype: int = {NARROW[name][0]}> () }}")
     with refused(rondel.UnsupportedError, "node 'y' (SequenceEmpty)", "no wider dtype can stand for it, since 'y' is one"):
         rondel.export(source)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("opset", [13, 21])
+def test_remainders_of_floats_with_the_sign_of_the_divisor(opset, dtype):
+    """Mod has them from opset 28 on. ONNX Runtime's Where loses the signs of zeros."""
+    name = {"float64": "double", "float32": "float"}.get(np.dtype(dtype).name, np.dtype(dtype).name)
+    text = f"f ({name}[n, 1] a, {name}[1, m] b) => ({name}[n, m] c) {{ c = Mod (a, b) }}"
+    some = [0.0, -0.0, 5.5, -5.5, 4.0, -4.0, 1e-4, -1e-4, np.inf, -np.inf, np.nan]
+    a, b = np.array(some, dtype)[:, None], np.array(some[2:], dtype)[None]
+    made = model(text, 28)
+    want = session(made).run(None, {"a": a, "b": b})[0]
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(want, np.mod(a, b))
+    written = rondel.export(made, opset=opset)
+    assert all(len(n.attribute) == 1 for n in onnx.load_from_string(written).graph.node if n.op_type == "Mod")
+    got = session(written).run(None, {"a": a, "b": b})[0]
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(np.signbit(got)[~np.isnan(want)], np.signbit(want)[~np.isnan(want)])
+    np.testing.assert_array_equal(in_onnxruntime(written, {"a": a, "b": b})[0], want)
+
+
+# What begins in a version of an op and shows in no attribute's name: the model, its opset, and what is refused.
+WRAP = 'f (float[3] x, int64[2] p) => (float[n] y) { y = Pad <mode = "wrap"> (x, p) }'
+WRAP_AXES = 'f (float[3] x) => (float[n] y) <int64[2] p = {1, 1}, int64[1] axes = {0}> { y = Pad <mode = "wrap"> (x, p, , axes) }'
+MOST = 'f (float[3] x, int64[1] i, float[1] u) => (float[3] y) { y = ScatterElements <reduction = "max"> (x, i, u) }'
+LEAST = 'f (float[3] x, int64[1, 1] i, float[1] u) => (float[3] y) { y = ScatterND <reduction = "min"> (x, i, u) }'
+BEGINS_LATER = {
+    "wrap": (WRAP, 19, 18),
+    "wrap of axes": (WRAP_AXES, 19, 18),
+    "wrap, before axes": (WRAP, 19, 13),
+    "wrap of axes, before axes": (WRAP_AXES, 19, 13),
+    "max": (MOST, 18, 17),
+    "min": (LEAST, 18, 16),
+    "max, before reductions": (MOST, 18, 13),
+}
+
+
+@pytest.mark.parametrize("name", BEGINS_LATER)
+def test_values_of_attributes_that_begin_later(name):
+    text, begins, opset = BEGINS_LATER[name]
+    rondel.export(model(text, begins), opset=begins)
+    with refused(rondel.CallerError, f"opset {opset} cannot express it", f"opset {begins} has it"):
+        rondel.export(model(text, begins), opset=opset)
+
+
+@pytest.mark.parametrize("mode", ["linear", "nearest"])
+def test_grids_in_space_are_written_in_parts_before_they_begin(mode):
+    text = f"""f (float[1, 2, 3, 4, 5] x, float[1, 2, 2, 2, 3] grid) => (float[1, 2, 2, 2, 2] y) {{ y = GridSample <mode = "{mode}"> (x, grid) }}"""
+    rng = np.random.default_rng(3)
+    feeds = {"x": rng.standard_normal((1, 2, 3, 4, 5)).astype(np.float32), "grid": rng.uniform(-1, 1, (1, 2, 2, 2, 3)).astype(np.float32)}
+    want = session(text, 20).run(None, feeds)[0]
+    written = rondel.export(model(text, 20), opset=18)
+    assert "GridSample" not in [n.op_type for n in onnx.load_from_string(written).graph.node]
+    np.testing.assert_allclose(in_onnxruntime(written, feeds)[0], want, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("opset", [16, 20, None])
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_integers_are_sampled_as_floats(mode, opset):
+    """And rounded towards 0. onnx's evaluator rounds each product."""
+    text = f"""f (int32[1, 1, 3, 3] x, float[1, 1, 3, 2] grid) => (int32[1, 1, 1, 3] y) {{ y = GridSample <mode = "{mode}"> (x, grid) }}"""
+    x = np.arange(-4, 5, dtype=np.int32).reshape(1, 1, 3, 3) * 10
+    feeds = {"x": x, "grid": f32(-0.6, -0.6, 0.7, 0.0, 0.5, 0.5).reshape(1, 1, 3, 2)}
+    floats = session(text.replace("int32", "float"), 20).run(None, {**feeds, "x": x.astype(np.float32)})[0]
+    written = rondel.export(model(text, 20), opset=opset)
+    for got in (session(text, 20).run(None, feeds)[0], session(written).run(None, feeds)[0]):
+        agree(got, np.trunc(floats).astype(np.int32))

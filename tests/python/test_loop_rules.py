@@ -193,6 +193,30 @@ def test_cond_omitted_where_the_bodys_is_handed_on_or_true_does_not_warn(conditi
     assert warned(text) == []
 
 
+# The last cast of each gives the condition; a cast between numbers before it may give 0.
+NARROWED = {
+    "256 in u8": "k = Constant <value_int: int = 256> ()  u = Cast <to: int = 2> (k)  more = Cast <to: int = 9> (u)",
+    "0.5 in i64": "k = Constant <value_float: float = 0.5> ()  u = Cast <to: int = 7> (k)  more = Cast <to: int = 9> (u)",
+    "-256 in u8": "k = Constant <value_int: int = -256> ()  u = Cast <to: int = 2> (k)  more = Cast <to: int = 9> (u)",
+    "2^32 in i32": "k = Constant <value_int: int = 4294967296> ()  u = Cast <to: int = 6> (k)  more = Cast <to: int = 9> (u)",
+}
+
+
+@pytest.mark.parametrize("name", NARROWED)
+def test_a_condition_that_a_cast_makes_false_stops_the_loop(name):
+    text = COND_OMITTED.replace("(m, , x)", "(m, c, x)").replace("main (", "main (bool c, ").replace("more = Less (i, limit)", NARROWED[name])
+    y, s, seen = run(text, {"m": scalar(5), "c": TRUE, "x": scalar(0, np.float32)})
+    same(y, scalar(1, np.float32))
+    same(s, f32(1))
+    same(seen, np.array([True]))
+
+
+def test_a_condition_that_is_cast_to_a_number_and_back_is_handed_on():
+    """A bool is 0 or 1 in every dtype, so the loop has no condition."""
+    condition = "u = Cast <to: int = 2> (go)  more = Cast <to: int = 9> (u)"
+    assert warned(COND_OMITTED.replace("more = Less (i, limit)", condition)) == []
+
+
 def test_cond_given_does_not_warn():
     assert warned(COND_OMITTED.replace("(m, , x)", "(m, c, x)").replace("float x)", "float x, bool c)", 1)) == []
 

@@ -96,6 +96,47 @@ def test_scales_are_empty_if_sizes_are_given(opset):
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("declared", ["float[0]", "float[n]", "float[]"])
+@pytest.mark.parametrize("opset", [11, 13])
+def test_scales_that_only_the_run_knows_to_be_empty(opset, declared):
+    text = f"""f (float[N, C, H, W] x, {declared} none) => (float[A, B, P, Q] y) <int64[4] sizes = {{1, 2, 9, 3}}> {{
+        y = Resize <mode = "linear"> (x, none, none, sizes) }}"""
+    known = """f (float[N, C, H, W] x) => (float[A, B, P, Q] y) <int64[4] sizes = {1, 2, 9, 3}> {
+        y = Resize <mode = "linear"> (x, , , sizes) }"""
+    np.testing.assert_array_equal(run(text, {"x": X, "none": f32()}, opset=opset)[0], run(known, {"x": X}, opset=13)[0])
+
+
+# One mode of coordinates is in version 11 only.
+HALF_PIXEL_FOR_NN = resized('mode = "MODE", nearest_mode = "floor", coordinate_transformation_mode = "tf_half_pixel_for_nn"')
+HALF_PIXEL_FOR_NN = HALF_PIXEL_FOR_NN.replace(") {", ") <float[0] roi = {}> {").replace("(x, , by)", "(x, roi, by)")
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("scales", [(1, 1, 2, 0.5), (1, 1, 1.3, 3)])
+def test_half_pixels_of_version_11(scales, mode):
+    text, feeds = HALF_PIXEL_FOR_NN.replace("MODE", mode), {"x": X, "by": f32(*scales)}
+    (got,) = run(text, feeds, opset=11)
+    (want,) = in_onnxruntime(model(text, 11).SerializeToString(), feeds)
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("opset, nodes", [(11, 1), (12, 1), (13, None), (21, None)])
+def test_half_pixels_of_version_11_are_written(opset, nodes):
+    text, feeds = HALF_PIXEL_FOR_NN.replace("MODE", "nearest"), {"x": X, "by": f32(1, 1, 2, 0.5)}
+    written = rondel.export(model(text, 11), opset=opset)
+    ops = [n.op_type for n in onnx.load_from_string(written).graph.node]
+    assert ops == ["Resize"] if nodes else "Resize" not in ops
+    (want,) = run(text, feeds, opset=11)
+    np.testing.assert_array_equal(in_onnxruntime(written, feeds)[0], want)
+    np.testing.assert_array_equal(run(onnx.load_from_string(written), feeds)[0], want)
+
+
+@pytest.mark.parametrize("opset", [13, 18, 19])
+def test_half_pixels_of_version_11_are_refused_later(opset):
+    with pytest.raises(rondel.CallerError, match="only version 11 of Resize has"):
+        rondel.InferenceSession(model(HALF_PIXEL_FOR_NN.replace("MODE", "nearest"), opset))
+
+
 @pytest.mark.parametrize(
     ("attributes", "by", "text"),
     [

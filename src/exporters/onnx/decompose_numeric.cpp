@@ -141,6 +141,20 @@ Values integer_mean(ir::Builder& b, const ir::Node& n) {
   return {b("div", {sum, divisor})};
 }
 
+/// The remainder of floats with the sign of the divisor, of the one with the sign of the dividend.
+/// A remainder of 0 has the divisor's sign, too.
+Values floored_remainder(ir::Builder& b, const ir::Node& n) {
+  const DType t = dtype_of(b, n.inputs[0]);
+  if (!is_float(t) || n.attributes.flag("fmod")) return {};
+  const ValueId divisor = n.inputs[1], zero = b.scalar(t, 0.0);
+  const ValueId r = b("mod", n.inputs, {{"fmod", std::int64_t{1}}});
+  const ValueId negative = b("less", {divisor, zero});
+  const ValueId unlike = b("xor", {b("less", {r, zero}), negative});
+  const ValueId moved = b("where", {unlike, b("add", {r, divisor}), r});
+  const ValueId signed_zero = b("where", {negative, b.scalar(t, -0.0), zero});
+  return {b("where", {b("equal", {r, zero}), signed_zero, moved})};
+}
+
 /// saturate(round(x / scale) + zero): integers are rounded before the zero point is added.
 Values quantize(ir::Builder& b, const ir::Node& n) {
   const DType scale_type = dtype_of(b, n.inputs[1]);

@@ -142,6 +142,7 @@ Values split_by_lengths(ir::Builder& b, const ir::Node& n) {
 
 /// Pad before version 18 takes pads for every axis.
 Values pad_every_axis(ir::Builder& b, const ir::Node& n) {
+  if (!ops::has_input(n, 3)) return {};
   const Graph& g = b.graph();
   const ir::Type& x = g.value(n.inputs[0]).type;
   const Tensor *pads = g.constant(n.inputs[1]), *axes = g.constant(n.inputs.at(3));
@@ -277,6 +278,7 @@ constexpr Row rows[] = {
     {"relu", relu_of_unsigned},
     {"pow", integer_power},
     {"range", range_of_scalars},
+    {"mod", floored_remainder},
     {"reduce_mean", integer_mean},
     {"max_pool", max_pool_of_int64},
     {"scatter_elements", sequential_scatter},

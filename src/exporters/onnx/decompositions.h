@@ -24,6 +24,7 @@ std::vector<ir::ValueId> sum_as_adds(ir::Builder&, const ir::Node&);
 std::vector<ir::ValueId> relu_of_unsigned(ir::Builder&, const ir::Node&);
 std::vector<ir::ValueId> integer_power(ir::Builder&, const ir::Node&);
 std::vector<ir::ValueId> range_of_scalars(ir::Builder&, const ir::Node&);
+std::vector<ir::ValueId> floored_remainder(ir::Builder&, const ir::Node&);
 std::vector<ir::ValueId> integer_mean(ir::Builder&, const ir::Node&);
 std::vector<ir::ValueId> quantize(ir::Builder&, const ir::Node&);
 std::vector<ir::ValueId> dequantize(ir::Builder&, const ir::Node&);

@@ -73,8 +73,24 @@ std::string split_attribute(const Graph& g, const ir::Node& n, EncodedNode& s) {
   return why.empty() ? as_attribute(g, s, 1, "split") : why;
 }
 
-std::string without_axes(const Graph&, const ir::Node&, EncodedNode& s) {
-  return has_input(s, 3) ? "its axes begin in version 18" : "";
+std::string without_wrap(const Graph&, const ir::Node& n, EncodedNode&) {
+  return n.attributes.s("mode", "constant") == "wrap" ? "its mode 'wrap' begins in version 19" : "";
+}
+
+std::string without_axes(const Graph& g, const ir::Node& n, EncodedNode& s) {
+  return has_input(s, 3) ? "its axes begin in version 18" : without_wrap(g, n, s);
+}
+
+/// Sums and products begin in version 16, which shows in the attribute's name.
+std::string sums_and_products(const Graph&, const ir::Node& n, EncodedNode&) {
+  const std::string how = n.attributes.s("reduction", "none");
+  const bool later = how == "max" || how == "min";
+  return later ? fmt::format("its reduction '{}' begins in version 18", how) : "";
+}
+
+std::string remainders_of_floats(const Graph& g, const ir::Node& n, EncodedNode&) {
+  const bool floored = !n.attributes.flag("fmod") && is_float(g.value(n.inputs[0]).type.dtype());
+  return floored ? "its remainders of floats have the sign of the dividend (fmod = 1)" : "";
 }
 
 /// In old versions a 0 in the shape means the extent of x; without a 0 the versions agree.
@@ -132,13 +148,20 @@ std::string of_scalars(const Graph& g, const ir::Node& n, EncodedNode&) {
   return std::ranges::any_of(n.inputs, listed) ? "its operands are scalars, not lists of one" : "";
 }
 
-/// One mode of coordinates begins in version 19; what else is newer shows in the attributes' names.
-std::string older_coordinates(const Graph&, const ir::Node&, EncodedNode& s) {
+/// One mode of coordinates begins in version 19, and one is in version 11 only; what else is newer
+/// shows in the attributes' names.
+std::string coordinates_of_version(const Graph&, const ir::Node&, EncodedNode& s) {
   const std::string mode = s.attributes.s("coordinate_transformation_mode", "half_pixel");
-  return mode == "half_pixel_symmetric" ? mode + " begins in version 19 of Resize" : "";
+  const int version = s.schema->since_version();
+  if (mode == "tf_half_pixel_for_nn" && version != 11)
+    return mode + " is in version 11 of Resize only";
+  return mode == "half_pixel_symmetric" && version < 19 ? mode + " begins in version 19 of Resize"
+                                                        : "";
 }
 
-std::string older_grid_modes(const Graph&, const ir::Node&, EncodedNode& s) {
+std::string older_grid_modes(const Graph& g, const ir::Node& n, EncodedNode& s) {
+  const ir::Type& x = g.value(n.inputs[0]).type;
+  if (x.has_rank() && x.rank() != 4) return "it samples images only, of two spatial axes";
   const std::string mode = s.attributes.s("mode", "linear");
   s.attributes.set("mode", mode == "linear" ? "bilinear" : mode == "cubic" ? "bicubic" : mode);
   return {};
@@ -180,7 +203,11 @@ constexpr VersionEncoding version_encodings[] = {
     {"Unsqueeze", 1, 12, axes_attribute},
     {"Split", 1, 12, split_attribute},
     {"Split", 13, 17, split_equally},
+    {"Mod", 10, 27, remainders_of_floats},
     {"Pad", 11, 17, without_axes},
+    {"Pad", 18, 18, without_wrap},
+    {"ScatterElements", 16, 17, sums_and_products},
+    {"ScatterND", 16, 17, sums_and_products},
     {"Reshape", 5, 13, without_allowzero},
     {"Softmax", 1, 12, last_axis},
     {"LogSoftmax", 1, 12, last_axis},
@@ -191,7 +218,7 @@ constexpr VersionEncoding version_encodings[] = {
     {"BatchNormalization", 14, any_version, with_statistics},
     {"AveragePool", 1, 18, without_dilations},
     {"GroupNormalization", 18, 20, scale_of_groups},
-    {"Resize", 11, 18, older_coordinates},
+    {"Resize", 11, any_version, coordinates_of_version},
     {"GridSample", 16, 19, older_grid_modes},
     {"DFT", 17, 19, dft_axis_attribute},
     {"RoiAlign", 10, 15, of_output_pixels},

@@ -107,13 +107,28 @@ bool pool_without_rounding(Graph& g, NodeId id) {
   return true;
 }
 
-constexpr int first_consistent_opset = 22;
+/// Gives a Resize an empty list as roi and as scales where it has none.
+bool add_empty_lists(Graph& g, NodeId id) {
+  ir::Builder b(g, g.node(id).region);
+  b.source(g.node(id).source);
+  b.insert_before(id);
+  bool changed = false;
+  for (const std::size_t k : {std::size_t{1}, std::size_t{2}}) {
+    if (g.node(id).inputs.at(k) != ir::ValueId::none) continue;
+    g.set_input(id, k, b.constant(Tensor(DType::f32, {0})));
+    changed = true;
+  }
+  return changed;
+}
+
+constexpr int first_consistent_opset = 22, first_optional_scales = 13;
 
 }  // namespace
 
 bool make_interoperable(Graph& g, NodeId id, int opset) {
   const std::string_view op = g.node(id).op->name;
   if (op == "einsum") return add_axes_under_ellipses(g, id);
+  if (op == "resize") return opset < first_optional_scales && add_empty_lists(g, id);
   if (op == "average_pool" || op == "max_pool")
     return opset < first_consistent_opset && pool_without_rounding(g, id);
   return false;

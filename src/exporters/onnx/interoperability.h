@@ -11,6 +11,7 @@ namespace rondel::exporters {
 /// - A pool that rounds up, below opset 22, whose last window would lie entirely in padding: we and
 ///   ONNX Runtime drop that window, onnx's inference counts it. Such a pool is written without
 ///   rounding up, with padding that gives the same windows. Needs known extents.
+/// - A Resize below opset 13: its roi and scales are no optional inputs there, but may be empty.
 bool make_interoperable(ir::Graph&, ir::NodeId, int opset);
 
 }  // namespace rondel::exporters

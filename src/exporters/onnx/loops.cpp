@@ -301,6 +301,11 @@ void drop_implied_by_scan(Graph& g, NodeId n) {
   }
 }
 
+bool is_true(const Graph& g, ValueId condition) {
+  const Tensor* t = g.constant(condition);
+  return t != nullptr && t->size() == 1 && *t->data_as<std::uint8_t>() != 0;
+}
+
 /// Whether the loop has the form of an ONNX Loop (see convert_to_loop).
 bool is_onnx_loop(const Graph& g, const ir::Node& loop) {
   const LoopParts p(loop);
@@ -308,8 +313,7 @@ bool is_onnx_loop(const Graph& g, const ir::Node& loop) {
   if (p.scans > 0 || !zeros(p.axis_out) || !zeros(p.reverse_out) || !zeros(p.extents)) return false;
   if (g.is_read(loop.outputs.back())) return false;
   const ir::Region& body = g.region(p.body);
-  return p.has_go ||
-         (g.constant(body.results[0]) != nullptr && !needed_in_body(g, p).reads(body.params[1]));
+  return p.has_go || (is_true(g, body.results[0]) && !needed_in_body(g, p).reads(body.params[1]));
 }
 
 }  // namespace

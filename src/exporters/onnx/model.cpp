@@ -357,8 +357,12 @@ void report_loops(const Graph& g, RegionId r, std::vector<ExportReport::Loop>& o
   }
 }
 
+/// The newest opset that released runtimes read (ONNX Runtime 1.31). What only newer ones have is
+/// rather rewritten.
+constexpr int newest_common_opset = 26;
+
 /// The oldest opset from `opset` on that has every op on tensors without a rewrite. Ops that no
-/// opset has are ignored.
+/// common opset has are ignored.
 int opset_for(const Graph& g, RegionId r, int opset) {
   const auto is_tensor = [&](ValueId v) {
     return v == ValueId::none || g.value(v).type.is_tensor();
@@ -367,8 +371,10 @@ int opset_for(const Graph& g, RegionId r, int opset) {
     const ir::Node& node = g.node(n);
     const bool tensors = std::ranges::all_of(node.inputs, is_tensor) &&
                          std::ranges::all_of(node.outputs, is_tensor);
-    if (tensors && !node.is_loop() && !is_constant(node))
-      opset = least_opset(g, node, opset).value_or(opset);
+    if (tensors && !node.is_loop() && !is_constant(node)) {
+      const int least = least_opset(g, node, opset).value_or(opset);
+      if (least <= newest_common_opset) opset = std::max(opset, least);
+    }
     for (const RegionId inner : node.regions) opset = opset_for(g, inner, opset);
   }
   return opset;

@@ -253,7 +253,7 @@ std::vector<ValueId> Importer::convert(const pb::NodeProto& n, Scope& scope, con
         "your own, register it first (rondel.register_op, --ops FILE.py)",
         op_text(n, version));
   }
-  if (schema->Deprecated())
+  if (schema->Deprecated() && find_rule(domain, n.op_type(), schema->since_version()) == nullptr)
     fail("{} was taken out in version {}", op_text(n, version), schema->since_version());
   Call c{*this,
          n,

@@ -63,9 +63,10 @@ class Support {
  private:
   bool look(const std::string& name, const std::string& domain, std::int64_t version) {
     const pb::OpSchema* schema = find_readable_schema(name, version, domain);
-    if (schema == nullptr || schema->Deprecated()) return false;
-    if (const Rule* rule = find_rule(domain, name, schema->since_version());
-        rule != nullptr && !rule->needs.empty())
+    if (schema == nullptr) return false;
+    const Rule* rule = find_rule(domain, name, schema->since_version());
+    if (schema->Deprecated() && rule == nullptr) return false;
+    if (rule != nullptr && !rule->needs.empty())
       return rule->needs == "-" || ir::find_op(rule->needs) != nullptr;
     if (native_op(name) != nullptr || function(*schema, version)) return true;
     const int now = newest_version(domain);

@@ -152,8 +152,11 @@ std::vector<ir::Type> GraphWriter::node(
     throw;
   }
   std::vector<ir::Type> types;
-  for (const std::string& o : outputs)
-    types.push_back(o.empty() ? ir::Type() : impl_->importer.type(impl_->scope.names.at(o)));
+  for (const std::string& o : outputs) {
+    const auto found = impl_->scope.names.find(o);
+    const bool computed = found != impl_->scope.names.end();
+    types.push_back(computed ? impl_->importer.type(found->second) : ir::Type());
+  }
   return types;
 }
 

@@ -39,6 +39,13 @@ const std::string* defined_by(const Nodes* nodes, const std::string& name) {
   return nullptr;
 }
 
+/// Refuses an output of a node that is read, but not supported.
+void require_computed(const std::string& name, const Scope& scope) {
+  for (const Scope* s = &scope; s != nullptr; s = s->outer)
+    if (const auto it = s->uncomputed.find(name); it != s->uncomputed.end())
+      unsupported("'{}' is read; this output of {} is not supported", name, it->second);
+}
+
 }  // namespace
 
 const ValueId* Scope::find(const std::string& name) const {
@@ -199,6 +206,7 @@ std::vector<ValueId> Importer::body(const pb::GraphProto& g, Scope& scope, const
   std::vector<ValueId> results;
   for (const pb::ValueInfoProto& output : g.output()) {
     const ValueId* v = scope.find(output.name());
+    if (v == nullptr) require_computed(output.name(), scope);
     require(v != nullptr && *v != ValueId::none, "output '{}' of graph '{}' is never computed",
             output.name(), g.name());
     results.push_back(*v);
@@ -234,7 +242,9 @@ void Importer::node(const pb::NodeProto& n, Scope& scope, const Frame& frame,
   invariant(results.size() >= named, "{} gave {} of {} outputs", source, results.size(), named);
   for (std::size_t j = 0; j < named; ++j) {
     const std::string& name = n.output(static_cast<int>(j));
-    if (!name.empty()) define(scope, name, results[j]);
+    if (name.empty()) continue;
+    if (results[j] == ValueId::none) scope.uncomputed.emplace(name, n.op_type());
+    else define(scope, name, results[j]);
   }
 }
 
@@ -268,6 +278,7 @@ std::vector<ValueId> Importer::resolve(const pb::NodeProto& n, const Scope& scop
       continue;
     }
     const ValueId* v = scope.find(name);
+    if (v == nullptr) require_computed(name, scope);
     if (v == nullptr) fail("{}", not_found(name, scope));
     inputs.push_back(*v);
   }

@@ -27,6 +27,8 @@ struct Scope {
   std::unordered_map<std::string, ValueId> names;
   using Declarations = google::protobuf::RepeatedPtrField<pb::ValueInfoProto>;
   std::vector<const Declarations*> declarations = {};  ///< of types of values
+  /// Outputs of nodes that are not supported, with the op of the node.
+  std::unordered_map<std::string, std::string> uncomputed = {};
 
   /// Null if the name is not defined. `ValueId::none` is a function's input that the call leaves
   /// out.

@@ -19,7 +19,7 @@ void check_grid_attributes(const ir::Attributes& a) {
 
 void grid_sample_rule(ir::TypeContext& c) {
   check_grid_attributes(c.attributes());
-  require_dtypes(c, 0, float_dtypes());
+  require_dtypes(c, 0, number_dtypes());
   require_dtypes(c, 1, float_dtypes());
   const ir::Type &x = c.input(0), &grid = c.input(1);
   if (!x.has_rank() && !grid.has_rank()) return c.output(0, ir::Type::unranked(x.dtype()));
@@ -47,6 +47,11 @@ void grid_sample_rule(ir::TypeContext& c) {
   c.output(0, ir::Type::tensor(x.dtype(), std::move(out)));
 }
 
+/// x in the dtype that its samples are computed in. Integers are rounded towards 0 at the end.
+ValueId sampled_value(ir::Builder& b, ValueId x) {
+  return is_integer(dtype_of(b, x)) ? as(b, x, DType::f64) : wide_value(b, x);
+}
+
 /// Writes a GridSample as sums of gathered elements times weights. Lists of coordinates, positions
 /// and weights have the shape of the grid without its last axis.
 class GridSampling {
@@ -54,7 +59,7 @@ class GridSampling {
   GridSampling(ir::Builder& b, const ir::Node& n)
       : b_(b), node_(n), mode_(n.attributes.s("mode", "linear")),
         padding_(n.attributes.s("padding_mode", "zeros")),
-        aligned_(n.attributes.flag("align_corners")), x_(wide_value(b, n.inputs[0])),
+        aligned_(n.attributes.flag("align_corners")), x_(sampled_value(b, n.inputs[0])),
         type_(dtype_of(b, x_)), zero_(b.scalar(type_, 0)), one_(b.scalar(type_, 1)) {}
 
   ValueId run() {

@@ -53,7 +53,7 @@ void check_resize_attributes(const ir::Attributes& a) {
   require_one_of(a, "nearest_mode", {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
   require_one_of(a, "coordinate_transformation_mode",
                  {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
-                  "asymmetric", "tf_crop_and_resize"});
+                  "asymmetric", "tf_crop_and_resize", "tf_half_pixel_for_nn"});
   require_one_of(a, "keep_aspect_ratio_policy", {"stretch", "not_larger", "not_smaller"});
 }
 

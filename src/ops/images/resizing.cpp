@@ -43,6 +43,8 @@ class AxisResizing {
     const ValueId steps = b_("max", {sub(out_, one_), one_});
     const ValueId half_pixel = sub(div(add(i, half_), r_.scale), half_);
     if (r_.coordinates == "asymmetric") return div(i, r_.scale);
+    if (r_.coordinates == "tf_half_pixel_for_nn")  // an axis of scale 1 stays as it is
+      return where(b_("equal", {r_.scale, one_}), i, div(add(i, half_), r_.scale));
     if (r_.coordinates == "align_corners") {
       const ValueId gaps = sub(r_.width, one_), none = b_("equal", {gaps, zero_});
       return div(mul(i, last), where(none, one_, gaps));

@@ -12,6 +12,17 @@
 namespace rondel::onnx {
 namespace {
 
+/// `b` with trailing axes of extent 1. `more`, a list of one element, is their number.
+ValueId with_trailing_axes(const Call& c, ValueId b, ValueId more) {
+  const ValueId ones = c.one("ConstantOfShape", {more},
+                             {{"value", Tensor::from<std::int64_t>({1}, {1})}});
+  const ValueId shape = c.one("Concat", {c.one("Shape", {b}), ones}, {{"axis", std::int64_t{0}}});
+  return c.one("Reshape", {b, shape});
+}
+
+/// The rank, as a list of one element.
+ValueId rank_list(const Call& c, ValueId x) { return c.one("Shape", {c.one("Shape", {x})}); }
+
 /// `b` with trailing axes of extent 1, so that its axis 0 is aligned with axis `axis` of `a`.
 ValueId aligned(const Call& c, ValueId a, ValueId b, std::int64_t axis) {
   const auto ra = c.rank(a), rb = c.rank(b);
@@ -24,15 +35,16 @@ ValueId aligned(const Call& c, ValueId a, ValueId b, std::int64_t axis) {
     return axes.empty() ? b : c.one("Unsqueeze", {b, c.integers(axes)});
   }
   require(axis >= 0, "axis {} counts from the end of a tensor whose rank is not known", axis);
-  // shape(b) ++ ones(rank(a) - axis - rank(b))
-  const ValueId shape_b = c.one("Shape", {b});
-  const ValueId rank_a = c.one("Shape", {c.one("Shape", {a})});
-  const ValueId rank_b = c.one("Shape", {shape_b});
-  const ValueId more = c.one("Sub", {c.one("Sub", {rank_a, rank_b}), c.integers({axis})});
-  const ValueId ones = c.one("ConstantOfShape", {more},
-                             {{"value", Tensor::from<std::int64_t>({1}, {1})}});
-  const ValueId shape = c.one("Concat", {shape_b, ones}, {{"axis", std::int64_t{0}}});
-  return c.one("Reshape", {b, shape});
+  const ValueId beyond = c.one("Sub", {rank_list(c, a), rank_list(c, b)});
+  return with_trailing_axes(c, b, c.one("Sub", {beyond, c.integers({axis})}));
+}
+
+/// A slope whose rank only the run knows: a list is aligned with axis 1 of x.
+ValueId aligned_if_list(const Call& c, ValueId x, ValueId slope) {
+  const ValueId is_list = c.one("Equal", {rank_list(c, slope), c.integers({1})});
+  const ValueId after = c.one("Sub", {rank_list(c, x), c.integers({2})});
+  const ValueId more = c.one("Max", {after, c.integers({0})});
+  return with_trailing_axes(c, slope, c.one("Where", {is_list, more, c.integers({0})}));
 }
 
 /// Add-1, Add-6 and similar ops: `broadcast` says whether b is broadcast, `axis` is the axis of a
@@ -50,8 +62,8 @@ std::vector<ValueId> prelu_channels(Call& c) {
   const ir::Type& slope = c.type(c.in(1));
   const bool one = slope.has_rank() && slope.is_static() &&
                    element_count(slope.static_shape()) == 1;
-  if (!one && slope.has_rank() && slope.rank() == 1)
-    c.inputs.at(1) = aligned(c, c.in(0), c.in(1), 1);
+  if (!slope.has_rank()) c.inputs.at(1) = aligned_if_list(c, c.in(0), c.in(1));
+  else if (!one && slope.rank() == 1) c.inputs.at(1) = aligned(c, c.in(0), c.in(1), 1);
   return c.newest();
 }
 

@@ -27,16 +27,26 @@ bool is_true(const Tensor& t) {
          std::any_of(bytes, bytes + byte_size(t.dtype()), [](std::uint8_t b) { return b != 0; });
 }
 
+/// Whether the node gives true if its input is true, or not 0. A cast between numbers may give 0:
+/// 256 is 0 in u8, and 0.5 is 0 in i64.
+bool passes_true_on(const Call& c, const ir::Node& n) {
+  const std::string_view op = n.op->name;
+  if (op == "identity" || op == "reshape" || op == "one_element") return true;
+  const auto is_bool = [&](ValueId v) {
+    return c.type(v).is_tensor() && c.type(v).dtype() == DType::boolean;
+  };
+  return op == "cast" && (is_bool(n.inputs.at(0)) || is_bool(n.outputs.at(0)));
+}
+
 /// Whether the body's condition `v` is certainly true if its input condition `go` is: it passes
 /// `go` on, or is a true constant.
-bool certainly_true(const ir::Graph& g, ValueId v, ValueId go) {
+bool certainly_true(const Call& c, ValueId v, ValueId go) {
+  const ir::Graph& g = c.importer.graph();
   while (v != go) {
     if (const Tensor* t = g.constant(v)) return is_true(*t);
     if (g.value(v).producer == ir::NodeId::none) return false;
     const ir::Node& n = g.node(g.value(v).producer);
-    const bool same = n.op->name == "identity" || n.op->name == "reshape" ||
-                      n.op->name == "one_element" || n.op->name == "cast";
-    if (!same) return false;
+    if (!passes_true_on(c, n)) return false;
     v = n.inputs.at(0);
   }
   return true;
@@ -126,7 +136,7 @@ std::vector<ValueId> import_loop(Call& c) {
   importer.define(scope, body.inputs[1]->name(), as_declared(c, go, *body.inputs[1], region));
   std::vector<ValueId> results = importer.body(body.graph, scope, *body.binding.frame);
   results[0] = scalar_of(c, results[0], DType::boolean, "the body's condition", region);
-  const bool stays_true = certainly_true(g, results[0], go);
+  const bool stays_true = certainly_true(c, results[0], go);
   if (!c.has(1) && !stays_true) {
     if (honoured)
       importer.note(c.source,

@@ -26,7 +26,8 @@ std::vector<ValueId> dropout_inference(Call& c) {
   return results;
 }
 
-/// BatchNormalization before 14: more than one output meant training.
+/// BatchNormalization before 14: more than one output meant training. saved_mean and saved_var are
+/// not computed.
 std::vector<ValueId> batch_normalization(Call& c) {
   const auto test = c.take("is_test"), spatial = c.take("spatial");
   if (spatial && std::get<std::int64_t>(*spatial) == 0)
@@ -34,7 +35,6 @@ std::vector<ValueId> batch_normalization(Call& c) {
   bool training = false;
   for (std::size_t j = 1; j < c.outputs; ++j) training = training || named(c, j);
   if (test && std::get<std::int64_t>(*test) != 0) training = false;
-  if (named(c, 3) || named(c, 4)) unsupported("saved_mean and saved_var are not supported");
   c.attributes.set("training_mode", std::int64_t{training});
   const std::size_t wanted = c.outputs;
   std::vector<ValueId> results = c.add(c.op, c.inputs, c.attributes, training ? 3 : 1);
@@ -52,6 +52,12 @@ std::vector<ValueId> lstm_all_outputs(Call& c) {
   return c.newest();
 }
 
+/// The default of GRU-1 is misspelt in ONNX's schema.
+std::vector<ValueId> gru_1(Call& c) {
+  if (c.attributes.s("direction", "") == "foward") c.attributes.erase("direction");
+  return lstm_all_outputs(c);
+}
+
 std::vector<ValueId> roi_align_10(Call& c) {
   c.attributes.set("coordinate_transformation_mode", std::string("output_half_pixel"));
   return c.newest();
@@ -65,6 +71,24 @@ std::vector<ValueId> group_normalization_18(Call& c) {
   return std::move(*results);
 }
 
+/// Its function body has numbers of f32, and takes no other dtype. As there, the variance is
+/// E[x^2] - E[x]^2.
+std::vector<ValueId> mean_variance_normalization(Call& c) {
+  const DType given = c.type(c.in(0)).dtype();
+  const DType wide = given == DType::f64 ? DType::f64 : DType::f32;
+  const auto as = [&](ValueId v, DType t) {
+    return given == wide ? v : c.one("Cast", {v}, {{"to", ir::Type::scalar(t)}});
+  };
+  const ValueId x = as(c.in(0), wide), two = c.number(wide, 2);
+  const ValueId axes = c.integers(c.attributes.ints("axes", {0, 2, 3}));
+  const auto mean = [&](ValueId v) { return c.one("ReduceMean", {v, axes}); };
+  const auto square = [&](ValueId v) { return c.one("Pow", {v, two}); };
+  const ValueId mean_x = mean(x);
+  const ValueId variance = c.one("Sub", {mean(square(x)), square(mean_x)});
+  const ValueId deviation = c.one("Add", {c.one("Sqrt", {variance}), c.number(wide, 1e-9)});
+  return {as(c.one("Div", {c.one("Sub", {x, mean_x}), deviation}), given)};
+}
+
 }  // namespace
 
 std::span<const Rule> nn_rules() {
@@ -73,10 +97,12 @@ std::span<const Rule> nn_rules() {
       {"BatchNormalization", 1, 13, batch_normalization},
       {"Gemm", 1, 6, gemm_broadcast},
       {"LSTM", 1, 6, lstm_all_outputs},
-      {"GRU", 1, 6, lstm_all_outputs},
+      {"GRU", 1, 1, gru_1},
+      {"GRU", 3, 6, lstm_all_outputs},
       {"RNN", 1, 6, lstm_all_outputs},
       {"RoiAlign", 10, 15, roi_align_10},
       {"GroupNormalization", 18, 20, group_normalization_18, "-"},
+      {"MeanVarianceNormalization", 9, newest, mean_variance_normalization, "reduce_mean"},
   };
   return rules;
 }

@@ -35,10 +35,16 @@ std::vector<ValueId> slice_attributes(Call& c) {
   return c.newest();
 }
 
-/// Before 13 the lengths were an attribute (in version 1 an attribute or an input). Before 18 the
-/// number of parts was the number of outputs.
+ValueId as_int64(const Call& c, ValueId v) {
+  if (c.type(v).dtype() == DType::i64) return v;
+  return c.one("Cast", {v}, {{"to", ir::Type::scalar(DType::i64)}});
+}
+
+/// Before 13 the lengths were an attribute (in version 1 an attribute, or an input of the dtype of
+/// x). Before 18 the number of parts was the number of outputs.
 std::vector<ValueId> split(Call& c) {
   if (const auto lengths = take_ints(c, "split")) c.set_input(1, c.integers(*lengths));
+  if (c.has(1)) c.inputs[1] = as_int64(c, c.in(1));
   if (!c.has(1)) c.attributes.set("num_outputs", static_cast<std::int64_t>(c.outputs));
   return c.newest();
 }
@@ -56,16 +62,13 @@ std::vector<ValueId> pad_attributes(Call& c) {
 
 /// Tile-1 repeats `tiles` times along one axis, `axis`. Both inputs are scalars of a numeric type.
 std::vector<ValueId> tile_one_axis(Call& c) {
-  const auto whole = [&](std::size_t k) {
-    return c.one("Cast", {c.in(k)}, {{"to", ir::Type::scalar(DType::i64)}});
-  };
   const ValueId rank = c.one("Shape", {c.one("Shape", {c.in(0)})});
   const ValueId ones = c.one("ConstantOfShape", {rank},
                              {{"value", Tensor::from<std::int64_t>({1}, {1})}});
   const ValueId last = c.one("Reshape", {rank, c.constant(Tensor(DType::i64, {0}))});
   const ValueId axes = c.one("Range", {c.integer(0), last, c.integer(1)});
-  const ValueId here = c.one("Equal", {axes, whole(2)});
-  return c.add("Tile", {c.in(0), c.one("Where", {here, whole(1), ones})});
+  const ValueId here = c.one("Equal", {axes, as_int64(c, c.in(2))});
+  return c.add("Tile", {c.in(0), c.one("Where", {here, as_int64(c, c.in(1)), ones})});
 }
 
 std::vector<ValueId> topk_attribute(Call& c) {
@@ -149,14 +152,33 @@ std::vector<ValueId> resize_10(Call& c) {
   return {shrunk ? asymmetric_resize(c, x, *shrunk, "ceil") : x};
 }
 
-/// Resize-11 and -13 have an empty input `scales` if `sizes` is given.
+/// The extent of a list, if it is known.
+std::optional<std::int64_t> extent_of_list(const Call& c, ValueId v) {
+  const ir::Type& t = c.type(v);
+  const bool known = t.is_tensor() && t.has_rank() && t.rank() == 1 && t.extent(0).known();
+  return known ? std::optional(t.extent(0).value) : std::nullopt;
+}
+
+/// Resize-11 and -13 have an empty input `scales` if `sizes` is given. Scales whose number only the
+/// run knows are taken as empty beside sizes.
 std::vector<ValueId> resize_empty_scales(Call& c) {
-  const auto empty = [&](ValueId v) {
-    const ir::Type& t = c.type(v);
-    return t.is_tensor() && t.has_rank() && t.rank() == 1 && t.extent(0).value == 0;
-  };
   for (const std::size_t k : {std::size_t{1}, std::size_t{2}})
-    if (c.has(k) && empty(c.in(k))) c.inputs[k] = ValueId::none;
+    if (c.has(k) && extent_of_list(c, c.in(k)) == 0) c.inputs[k] = ValueId::none;
+  if (c.has(2) && c.has(3) && !extent_of_list(c, c.in(2))) c.inputs[2] = ValueId::none;
+  return c.newest();
+}
+
+/// These coordinates were taken out again; our op still has them.
+std::vector<ValueId> resize_13(Call& c) {
+  const std::string mode = c.attributes.s("coordinate_transformation_mode", "half_pixel");
+  require(mode != "tf_half_pixel_for_nn",
+          "coordinate_transformation_mode is '{}', which only version 11 of Resize has", mode);
+  return c.version() < 19 ? resize_empty_scales(c) : c.newest();
+}
+
+/// Its function body takes a shape of int64 only.
+std::vector<ValueId> center_crop_pad(Call& c) {
+  c.inputs[1] = as_int64(c, c.in(1));
   return c.newest();
 }
 
@@ -190,7 +212,9 @@ std::span<const Rule> shape_rules() {
       {"Scatter", 9, 10, scatter, "scatter_elements"},
       {"Upsample", 1, 9, upsample, "resize"},
       {"Resize", 10, 10, resize_10},
-      {"Resize", 11, 18, resize_empty_scales},
+      {"Resize", 11, 11, resize_empty_scales},
+      {"Resize", 13, newest, resize_13},
+      {"CenterCropPad", 18, newest, center_crop_pad},
       {"DFT", 17, 19, dft_axis},
       {"STFT", 17, newest, stft_of_real_signal},
   };

@@ -43,8 +43,9 @@ class Profile:
         self._finish = weakref.finalize(owner, _write, path, os.getpid(), self._events, self.engine, self.start_ns)
 
     def add(self, name: str, begin_ns: int, **details: Any) -> None:
-        """Adds an event of this thread that began at `begin_ns` and ends now."""
-        self._events.append((name, begin_ns, time.monotonic_ns(), threading.get_native_id(), details))
+        """Adds an event of this thread that began at `begin_ns` and ends now; nothing once the file is written."""
+        if self._finish is None or self._finish.alive:
+            self._events.append((name, begin_ns, time.monotonic_ns(), threading.get_native_id(), details))
 
     def finish(self) -> str | None:
         """Writes the file, and returns its name; None if that has been done."""

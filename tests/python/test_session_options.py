@@ -391,6 +391,9 @@ def test_profiles_say_how_loops_ran(folder):
     assert run["args"] == {"how_it_ran": s.how_it_ran()} and "node 'root' (Loop)" in s.how_it_ran()
     with refused(rondel.CallerError, "end_profiling", "ended already"):
         s.end_profiling()
+    events = len(s._profile._events)
+    s.run(None, {"x": f32(1, 2), "most": np.array(3)})
+    assert len(s._profile._events) == events
     with refused(rondel.CallerError, "end_profiling", "enable_profiling = True"):
         session(LOOP).end_profiling()
     assert session(LOOP).get_profiling_start_time_ns() == 0

@@ -328,6 +328,18 @@ def test_running_statistics_are_carried(tmp_path):
     assert np.array_equal(y, trainer.predict({"x": X})[0])
 
 
+def test_an_update_copies_the_running_statistics_that_it_is_given():
+    trainer = train.Trainer(batch_norm(), "mse", train.SGD(lr=0.1))
+    gradients = trainer.gradients({"x": X, "target": X})
+    trainer.update(gradients)
+    held, before = trainer.running_statistics["mean"], trainer.running_statistics["mean"].copy()
+    (y,) = trainer.predict({"x": X})
+    for x in gradients.running_statistics.values():
+        x[...] = 0
+    assert np.array_equal(held, before) and np.array_equal(trainer.running_statistics["mean"], before)
+    assert np.array_equal(trainer.predict({"x": X})[0], y)
+
+
 def test_frozen_running_statistics_are_those_of_inference():
     proto = batch_norm()
     trainer = train.Trainer(proto, "mse", train.SGD(lr=0.1), frozen=["mean", "var"])

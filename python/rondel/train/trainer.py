@@ -244,12 +244,13 @@ class Trainer:
             raise CallerError(f"train: the gradients are a {type(gradients).__name__}; expected rondel.train.Gradients, as trainer.gradients gives")
         given = self._checked_arrays("gradients", gradients.parameters, self._trained)
         running = self._checked_arrays("running statistics", gradients.running_statistics, self._running)
+        kept = [x.copy() for x in running]  # the caller may write to its own
         _, _, model, session = self._both_halves()
         feeds = {model.rate: np.float64(self.learning_rate), **dict(zip(model.gradients, given))}
         values = session._values(feeds)
         values.update({made: self._stepper.value(name) for made, name in model.own.items()})
         made = session._results(list(model.carried.values()), values, None)
-        new = {**dict(zip((model.own[name] for name in model.carried), made)), **dict(zip(self._running, running))}
+        new = {**dict(zip((model.own[name] for name in model.carried), made)), **dict(zip(self._running, kept))}
         for name, value in {name: self._value(name, x) for name, x in new.items()}.items():
             self._stepper.set(name, value)
 

@@ -2,6 +2,7 @@
 
 #include "ir/loop_editor.h"
 #include "ops/batching.h"
+#include "ops/compose.h"
 #include "ops/meaning.h"
 #include "passes/loop_body.h"
 
@@ -35,16 +36,18 @@ class BehindLoop {
     std::vector<ValueId> terms, rest;
     collect_terms(body().results[1 + s], terms);
     if (std::erase(terms, param) != 1 || g_.value(param).uses.size() != 1) return ValueId::none;
+    const DType t = g_.value(param).type.dtype();
     ValueId total = ValueId::none;
     for (const ValueId term : terms) {
       const ValueId product = summed_behind(term);
       if (product == ValueId::none) rest.push_back(term);
-      else total = total == ValueId::none ? product : b_("add", {total, product});
+      else if (total == ValueId::none) total = ops::as(b_, product, t);
+      else total = b_("add", {total, ops::as(b_, product, t)});
     }
     if (total == ValueId::none) return ValueId::none;
     ir::Builder inside(g_, parts().body);
     ValueId next = param;
-    for (const ValueId term : rest) next = inside("add", {next, term});
+    for (const ValueId term : rest) next = inside("add", {next, ops::as(inside, term, t)});
     loop_.set_next(s, next);
     passes::erase_unread(g_, parts().body);
     if (!rest.empty()) return b_("add", {g_.node(n_).outputs[s], total});
@@ -111,10 +114,15 @@ class BehindLoop {
     return parts().axis_out[k] == 0 && parts().reverse_out[k] != 0 && !parts().has_extent(k);
   }
 
-  /// Collects the terms of a chain of additions.
+  bool adds_or_converts_floats(const Node& n) const {
+    return n.op->name == "add" ||
+           (n.op->name == "convert" && is_float(g_.value(n.inputs[0]).type.dtype()));
+  }
+  /// Collects the terms of a chain of additions. Of floats that are converted to the dtype of the
+  /// sum, it collects what is converted.
   void collect_terms(ValueId v, std::vector<ValueId>& terms) const {
     const NodeId n = maker(v);
-    if (n == NodeId::none || g_.node(n).op->name != "add" || g_.value(v).uses.size() != 1) {
+    if (n == NodeId::none || !adds_or_converts_floats(g_.node(n)) || g_.value(v).uses.size() != 1) {
       terms.push_back(v);
       return;
     }

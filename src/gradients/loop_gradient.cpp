@@ -124,12 +124,15 @@ class LoopGradient {
   // ---- states and scans of the reverse loop
 
   /// The states of the reverse loop: adjoints of states, which start as the adjoints of the final
-  /// states, and sums for the adjoints of captures, which start as zeros.
+  /// states, and sums for the adjoints of captures, which start as zeros. Sums of narrow floats are
+  /// f32, and are rounded once behind the loop.
   void set_states() {
     for (const std::size_t s : states_)
       initial_.push_back(adjoints_[s] != ValueId::none ? adjoints_[s]
                                                        : ops::zeros_like(b_, output(s)));
-    for (const ValueId v : captures_) initial_.push_back(ops::zeros_like(b_, v));
+    for (const ValueId v : captures_)
+      initial_.push_back(type(v).is_tensor() ? ops::wide_zeros_like(b_, v)
+                                             : ops::zeros_like(b_, v));
     reverse_.states = initial_.size();
   }
 
@@ -422,6 +425,10 @@ class LoopGradient {
     const ValueId to = grown.at_end ? extent : all;
     return typed(b("slice", {grown.final, from, to, b.integers({grown.axis})}), t);
   }
+  /// A tensor in the dtype of `like`; a sequence or an optional as it is.
+  ValueId in_dtype_of(ir::Builder& b, ValueId v, ValueId like) const {
+    return type(v).is_tensor() ? ops::as(b, v, type(like).dtype()) : v;
+  }
   ValueId typed(ValueId v, const Type& t) {
     g_.value(v).type = ir::completed(g_.value(v).type, t);
     return v;
@@ -452,7 +459,9 @@ class LoopGradient {
     for (const std::size_t s : states_) results.push_back(found(copy(body().params[2 + s])));
     for (std::size_t j = 0; j < captures_.size(); ++j) {
       const ValueId sum = carried[states_.size() + j], adjoint = gradient.adjoint(captures_[j]);
-      results.push_back(adjoint == ValueId::none ? sum : ops::sum_of_adjoints(b, sum, adjoint));
+      results.push_back(adjoint == ValueId::none
+                            ? sum
+                            : ops::sum_of_adjoints(b, sum, in_dtype_of(b, adjoint, sum)));
     }
     for (const std::size_t k : scans_) results.push_back(found(copy(element(k))));
     return results;
@@ -524,7 +533,8 @@ class LoopGradient {
     for (std::size_t j = 0; j < states_.size(); ++j)
       adjoints.inputs[parts().states_at() + states_[j]] = found[j];
     for (std::size_t j = 0; j < captures_.size(); ++j)
-      adjoints.captures.emplace_back(captures_[j], found[states_.size() + j]);
+      adjoints.captures.emplace_back(captures_[j],
+                                     in_dtype_of(b_, found[states_.size() + j], captures_[j]));
     for (std::size_t j = 0; j < scans_.size(); ++j)
       adjoints.inputs[parts().scans_at() + scans_[j]] = whole(scans_[j],
                                                               found[reverse_.states + j]);

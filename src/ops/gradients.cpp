@@ -2,6 +2,7 @@
 
 #include "base/axis.h"
 #include "ops/sequences/sequence_gradients.h"
+#include "ops/type_rules.h"
 
 namespace rondel::ops {
 namespace {
@@ -76,6 +77,14 @@ ValueId with_held(ir::Builder& b, ValueId like, const std::function<ValueId(ir::
       })[0];
 }
 
+/// Zeros of dtype t with the shape of a tensor.
+ValueId zeros_of_shape(ir::Builder& b, ValueId x, DType t) {
+  const ValueId zeros = b("expand", {b.scalar(t, 0), b("shape", {x})});
+  ir::Type& type = b.graph().value(zeros).type;
+  type = ir::completed(type, with_dtype(b.graph().value(x).type, t));
+  return zeros;
+}
+
 }  // namespace
 
 std::vector<ValueId> zero_gradient(ir::Builder&, const ir::Node& node, std::span<const ValueId>) {
@@ -140,10 +149,11 @@ ValueId zeros_like(ir::Builder& b, ValueId x) {
     return with_held(b, x, [x](ir::Builder& held) {
       return zeros_like(held, held("optional_get_element", {x}));
     });
-  const ValueId zeros = b("expand", {b.scalar(dtype_of(b, x), 0), b("shape", {x})});
-  ir::Type& t = b.graph().value(zeros).type;
-  t = ir::completed(t, b.graph().value(x).type);
-  return zeros;
+  return zeros_of_shape(b, x, dtype_of(b, x));
+}
+
+ValueId wide_zeros_like(ir::Builder& b, ValueId x) {
+  return zeros_of_shape(b, x, scalar::compute_type(dtype_of(b, x)));
 }
 
 ValueId sum_of_adjoints(ir::Builder& b, ValueId x, ValueId y) {
@@ -214,9 +224,11 @@ ValueId shape_with_extent(ir::Builder& b, ValueId x, std::int64_t axis, ValueId 
 
 ValueId scatter_adjoint(ir::Builder& b, ValueId adjoint, ValueId x, const ir::Ints& axes,
                         std::span<const ValueId> positions) {
+  const DType own = dtype_of(b, x);
+  adjoint = wide_value(b, adjoint);
   for (std::size_t k = 0; k < axes.size(); ++k) {
     const ValueId shape = shape_with_extent(b, adjoint, axes[k], extent_of(b, x, axes[k]));
-    const ValueId zeros = b("expand", {b.scalar(dtype_of(b, x), 0), shape});
+    const ValueId zeros = b("expand", {b.scalar(dtype_of(b, adjoint), 0), shape});
     ir::Ints along(static_cast<std::size_t>(-axes[k]), 1);
     along[0] = -1;
     const ValueId places = b(
@@ -224,18 +236,21 @@ ValueId scatter_adjoint(ir::Builder& b, ValueId adjoint, ValueId x, const ir::In
     adjoint = b("scatter_elements", {zeros, places, adjoint},
                 {{"axis", axes[k]}, {"reduction", "add"}});
   }
-  return adjoint;
+  return as(b, adjoint, own);
+}
+
+ValueId scatter_to_positions(ir::Builder& b, ValueId adjoint, ValueId x, ValueId positions) {
+  const auto flat = [&b](ValueId v) { return b("reshape", {v, b.integers({-1})}); };
+  const ValueId zeros = flat(wide_zeros_like(b, x)), terms = flat(wide_value(b, adjoint));
+  const ValueId sums = b("scatter_elements", {zeros, flat(positions), terms},
+                         {{"axis", 0}, {"reduction", "add"}});
+  return as(b, with_shape_of(b, sums, x), dtype_of(b, x));
 }
 
 ValueId scatter_by_positions(ir::Builder& b, ValueId adjoint, ValueId x,
                              const std::function<ValueId(ValueId)>& take) {
-  const ValueId flat = b.integers({-1}), size = b("reshape", {b("size", {x}), b.integers({1})});
-  const ValueId positions = take(with_shape_of(b, iota(b, size), x));
-  const ValueId zeros = b("reshape", {zeros_like(b, x), flat});
-  const ValueId sums = b("scatter_elements",
-                         {zeros, b("reshape", {positions, flat}), b("reshape", {adjoint, flat})},
-                         {{"axis", 0}, {"reduction", "add"}});
-  return with_shape_of(b, sums, x);
+  const ValueId size = b("reshape", {b("size", {x}), b.integers({1})});
+  return scatter_to_positions(b, adjoint, x, take(with_shape_of(b, iota(b, size), x)));
 }
 
 }  // namespace rondel::ops

@@ -29,6 +29,9 @@ ir::ValueId summed_to(ir::Builder&, ir::ValueId adjoint, ir::ValueId x);
 /// Zeros with the type of `x`. For a tensor: zeros of its shape. For a sequence: as many tensors of
 /// zeros, of the same shapes. For an optional: zeros if it holds a value, else an empty optional.
 ir::ValueId zeros_like(ir::Builder&, ir::ValueId x);
+/// Zeros with the shape of the tensor `x`, to which many terms are added: f32 for f16 and bf16,
+/// whose own sums would stop to grow.
+ir::ValueId wide_zeros_like(ir::Builder&, ir::ValueId x);
 /// The sum of two adjoints of one value. For sequences it is the sequence of the sums of their
 /// tensors, for optionals the sum of the values that they hold.
 ir::ValueId sum_of_adjoints(ir::Builder&, ir::ValueId, ir::ValueId);
@@ -54,6 +57,9 @@ ir::ValueId shape_with_extent(ir::Builder&, ir::ValueId x, std::int64_t axis, ir
 /// from the end.
 ir::ValueId scatter_adjoint(ir::Builder&, ir::ValueId adjoint, ir::ValueId x, const ir::Ints& axes,
                             std::span<const ir::ValueId> positions);
+/// The adjoint of `x` from the adjoint of its elements at row-major `positions`, which may repeat.
+ir::ValueId scatter_to_positions(ir::Builder&, ir::ValueId adjoint, ir::ValueId x,
+                                 ir::ValueId positions);
 /// The adjoint of `x` from the adjoint of `take(x)`, where `take` writes an op that only copies
 /// elements of its argument. `take` is applied to the row-major positions of the elements of x,
 /// which gives the position that each element of the result was copied from. Ranks may be unknown.

@@ -56,8 +56,8 @@ bool outer_products(Graph& g) {
   for (const ir::RegionId r : g.regions_below(ir::RegionId::root))
     for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) {
       check_cancellation();
-      if (!is_outer_product(g, g.node(n)) || is_narrow(g.value(g.node(n).outputs[0]).type.dtype()) ||
-          !ir::rule_holds(g, n))
+      if (!is_outer_product(g, g.node(n)) ||
+          is_narrow(g.value(g.node(n).outputs[0]).type.dtype()) || !ir::rule_holds(g, n))
         continue;
       replace(g, n);
       changed = true;

@@ -144,7 +144,8 @@ class Simplifier {
     const auto form = linear_form(g_, next(s), param(s), bits(t.dtype()), is_no_term);
     if (!form || as_number(form->factor, t.dtype()) != 1) return false;
     const std::int64_t step = as_number(form->constant, t.dtype());
-    if (step > largest_step || step < -largest_step || (t.dtype() == DType::u64 && step < 0)) return false;
+    if (step > largest_step || step < -largest_step || (t.dtype() == DType::u64 && step < 0))
+      return false;
     ir::Builder inside(g_, parts().body), after(g_, g_.node(n_).region);
     inside.insert_first();
     after.insert_after(n_);

@@ -5,6 +5,7 @@
 #include "exporters/onnx/unranked_ports.h"
 #include "gradients/checkpoint_loops.h"
 #include "gradients/influence.h"
+#include "gradients/mask_scores.h"
 #include "gradients/stop_gradients.h"
 #include "ir/builder.h"
 #include "passes/hoist_invariants.h"
@@ -110,6 +111,7 @@ ValueId output_named(const Graph& g, const std::string& name) {
 std::vector<ValueId> outputs_named(const Graph& g, const std::vector<std::string>& names) {
   std::vector<ValueId> of;
   for (const std::string& name : names) {
+    require(std::ranges::count(names, name) == 1, "outputs names '{}' twice", name);
     of.push_back(output_named(g, name));
     require_floats(g, of.back(), name, "output");
   }
@@ -198,6 +200,7 @@ void add_outputs(Graph& g, std::span<const ValueId> values, const std::vector<st
 /// from weights only, are hoisted, so that their gradients are computed once, too. Lists that are
 /// only joined become stacks: the tensors read of a list have no rank, and their adjoints neither.
 void prepare(Graph& g) {
+  gradients::mask_scores(g);
   canonicalize(g);
   const bool hoisted = passes::hoist_invariants(g);
   if (passes::lists_to_tensors(g) || hoisted) canonicalize(g);

@@ -4,6 +4,7 @@
 #include "compile/plan_builder.h"
 #include "gradients/gradient.h"
 #include "gradients/influence.h"
+#include "gradients/mask_scores.h"
 #include "gradients/stop_gradients.h"
 #include "ir/builder.h"
 #include "ir/clone.h"
@@ -152,6 +153,7 @@ void write_gradient(Graph& g, NodeId n) {
 
 void write_gradients(Graph& g) {
   if (first_gradient(g) == NodeId::none) return;
+  gradients::mask_scores(g);
   ConstantsAsInputs constants(g);
   for (const ValueId v : constant_variables(g)) constants.stand_in(v);
   for (NodeId n = first_gradient(g); n != NodeId::none; n = first_gradient(g)) {

@@ -39,7 +39,8 @@ TEST(FuseMultiplyAdd, OnEitherSideOfASumOrADifference) {
 TEST(FuseMultiplyAdd, NotWithAProductToWhichSomethingIsAdded) {
   for (const std::string added : {"0", "1"})
     expect_untouched(contracted, R"g(graph "g" (%a: f32[N, 1], %b: f32[M], %c: f32[N, M]) {
-    %added = constant value=f32[] {)g" + added + R"g(}
+    %added = constant value=f32[] {)g" +
+                                     added + R"g(}
     %outer = fma(%a, %b, %added)
     %sum = add(%c, %outer)
     yield %sum })g");

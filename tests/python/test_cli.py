@@ -345,8 +345,8 @@ def test_grad_writes_the_model_with_its_gradient(rondel):
 
 
 def test_grad_of_a_model_that_has_none_writes_nothing(rondel, tmp_path):
-    folded = "main (float[1,1,8] x, float[a,b,c] w) => (float y) { e = Conv (x, w)  y = ReduceSum <keepdims: int = 0> (e) }"
-    code, _, err = rondel("grad", saved(folded), "--wrt", "x", "-o", "grad.onnx")
+    grown = "main (float[] x, float[a,b,c] w) => (float y) { e = ConvTranspose <auto_pad: string = \"SAME_UPPER\"> (x, w)  y = ReduceSum <keepdims: int = 0> (e) }"
+    code, _, err = rondel("grad", saved(grown), "--wrt", "x", "-o", "grad.onnx")
     assert code == 3 and "on the way to it: 'y' <- 'e'" in err and not (tmp_path / "grad.onnx").exists()
     code, _, err = rondel("grad", saved(ROOT), "--wrt", "nothing", "-o", "grad.onnx")
     assert code == 1 and "'nothing'" in err

@@ -652,6 +652,30 @@ def test_what_only_the_run_tells(name):
         check_gradient(model.SerializeToString(), feeds, rng)
 
 
+@pytest.mark.parametrize("equation", ["...ij->...ji", "...ij->j...i", "i...->...i", "ji", "kij->jki", "...->..."])
+def test_axes_of_a_tensor_without_rank_are_exchanged(equation):
+    model = parser.parse_model(f"""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (double[] x) => (double[] y) {{ t = Einsum <equation = "{equation}"> (x)  y = Tanh (t) }}""")
+    rng = np.random.default_rng(4)
+    axes = len(equation.split("->")[0].replace("...", ""))
+    for rank in [axes, axes + 2] if "." in equation else [axes]:
+        feeds = {"x": rng.standard_normal((2, 3, 4, 2)[:rank])}
+        made, fed, (gradient,) = check_gradient(model.SerializeToString(), feeds, rng)
+        direction = rng.standard_normal(feeds["x"].shape)
+        along = rondel.InferenceSession(rondel.jvp(model, ["x"]).SerializeToString())
+        (tangent,) = along.run(["tangent_y"], feeds | {"tangent_x": direction})
+        np.testing.assert_allclose((tangent * fed["seed_y"]).sum(), (gradient * direction).sum(), rtol=1e-10)
+
+
+def test_a_sum_over_a_tensor_without_rank_has_no_gradient():
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (double[] x) => (double[] y) { y = Einsum <equation = "...ij->...i"> (x) }""")
+    with pytest.raises(rondel.UnsupportedError, match="unknown rank"):
+        rondel.grad(model, ["x"], ["y"], ["dy"])
+
+
 def elsewhere(model, feeds):
     """The outputs in ONNX Runtime, or in onnx's reference evaluator if ONNX Runtime lacks a kernel."""
     options = onnxruntime.SessionOptions()
@@ -885,6 +909,58 @@ def test_ties_share_and_kinks_give_zero():
     np.testing.assert_array_equal(gz, [0.5, 0.5, 0, 1])
 
 
+@pytest.mark.parametrize("op, above", [("Elu", 1), ("Celu", 1), ("Selu", 1.0507010221481323), ("LeakyRelu", 1)])
+def test_at_0_the_derivative_is_that_from_above(op, above):
+    model = parser.parse_model(f'<ir_version: 10, opset_import: ["" : 21]> f (float[3] x) => (float[3] y) {{ y = {op} (x) }}')
+    _, gradients = rondel.value_and_grad(model, ["x"], ["y"])({"x": np.array([-1e-9, 0, 1e-9], np.float32)})
+    assert gradients["x"][1] == gradients["x"][2] == np.float32(above)
+    assert op in ("Elu", "Celu") or gradients["x"][0] != gradients["x"][1]
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 4])
+@pytest.mark.parametrize("op", ["GlobalLpPool <p = {}>", "LpPool <p = {}, kernel_shape = [3]>"])
+def test_norms_of_zeros_have_gradients_of_zeros(op, p):
+    model = parser.parse_model(f"""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (double[1,2,3] x) => (double[1,2,1] y) {{ y = {op.format(p)} (x) }}""")
+    x = np.array([[[0, 0, 0], [1.0, 2, 3]]])
+    y, gradients = rondel.value_and_grad(model, ["x"], ["y"])({"x": x})
+    want = np.stack([np.zeros(3), (x[0, 1] / y[0, 1]) ** (p - 1)])
+    np.testing.assert_allclose(gradients["x"][0], want, rtol=1e-12)
+    tangents = rondel.InferenceSession(rondel.jvp(model, ["x"])).run(["tangent_y"], {"x": x, "tangent_x": x})
+    np.testing.assert_allclose(tangents[0], y, rtol=1e-12)
+
+
+#: Masks of the scores of queries that are masked as a whole, in bits for each key.
+MASKED_ROWS = [[[0, 0, 0], [1, 1, 0]], [[0, 0, 0], [0, 0, 0]], [[1, 0, 1], [0, 0, 0]]]
+
+
+@pytest.mark.parametrize("mask", MASKED_ROWS, ids=str)
+@pytest.mark.parametrize("how", ["", "<softcap = 2.0>", "<is_causal = 1>"])
+def test_a_query_without_keys_has_the_gradient_0(mask, how):
+    model = parser.parse_model(f"""
+        <ir_version: 10, opset_import: ["" : 23]>
+        f (double[1,2,2,2] q, double[1,2,3,2] k, double[1,2,3,2] v, bool[2,3] m) => (double[1,2,2,2] y) {{
+          y = Attention {how} (q, k, v, m) }}""").SerializeToString()
+    rng = np.random.default_rng(1)
+    shapes = {"q": (1, 2, 2, 2), "k": (1, 2, 3, 2), "v": (1, 2, 3, 2)}
+    feeds = {n: rng.standard_normal(s) for n, s in shapes.items()} | {"m": np.array(mask, bool)}
+    made, fed, got = check_gradient(model, feeds, rng)
+    np.testing.assert_array_equal(got[0][:, :, ~feeds["m"].any(1)], 0)
+    for here, there in zip(got, elsewhere(made, fed)[-3:]):
+        np.testing.assert_allclose(here, there, atol=1e-12)
+
+
+def test_the_scores_of_a_softmax_stay_where_some_of_its_row_is_taken():
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (double[2,3] x, bool[2,3] e, bool[2,1] r) => (double[2,3] y, double[2,3] z, double[2,3] u, double[2,3] w) {
+          s = Softmax (x)  y = Where (e, x, s)  z = Where (r, x, s)  c = Softmax <axis = 0> (x)  u = Where (r, c, x)  w = Where (r, s, x) }""")
+    rng = np.random.default_rng(2)
+    feeds = {"x": rng.standard_normal((2, 3)), "e": np.array([[1, 0, 0], [0, 1, 1]], bool), "r": np.array([[1], [0]], bool)}
+    check_gradient(model.SerializeToString(), feeds, rng)
+
+
 def test_stop_gradient_and_inputs_without_influence_give_zeros():
     model = parser.parse_model("""
         <ir_version: 10, opset_import: ["" : 21]>
@@ -963,6 +1039,7 @@ def test_a_gradient_is_written_in_the_versions_of_the_model_also_of_a_session():
         (dict(wrt=["nothing"]), ["'nothing'", "no input and no initializer", "'x'"]),
         (dict(wrt=[]), ["wrt is empty"]),
         (dict(wrt=["x", "x"]), ["'x' twice"]),
+        (dict(wrt=["x"], outputs=["loss", "h", "loss"]), ["outputs names 'loss' twice"]),
         (dict(wrt=["x"], outputs=["t"]), ["'t'", "no output", "'loss'"]),
         (dict(wrt=["x"], seed=["a", "b"]), ["seed has 2 names for 1"]),
         (dict(wrt=["x"], prefix="lo", outputs=["h"], seed=["x"]), ["seed 'x'", "already"]),
@@ -988,26 +1065,26 @@ def test_a_name_that_is_taken_asks_for_a_prefix():
 def test_what_a_rule_does_not_support_is_told_with_the_path():
     model = parser.parse_model("""
         <ir_version: 10, opset_import: ["" : 21]>
-        f (float[1,2,5] x, float[A,B,C] w) => (float y) {
-          c = Conv (x, w)  y = ReduceSum <keepdims = 0> (c) }""")
-    with pytest.raises(rondel.UnsupportedError, match=r"'c' .Conv.: .*known extents; on the way to it: 'y' <- 'c'"):
+        f (float[] x, float[A,B,C] w) => (float y) {
+          c = ConvTranspose <auto_pad = "SAME_UPPER"> (x, w)  y = ReduceSum <keepdims = 0> (c) }""")
+    with pytest.raises(rondel.UnsupportedError, match=r"'c' .ConvTranspose.: .*known extents; on the way to it: 'y' <- 'c'"):
         rondel.grad(model, wrt="x")
 
 
 def test_what_stands_behind_a_stopped_value_needs_no_gradient():
     model = parser.parse_model("""
         <ir_version: 10, opset_import: ["" : 21]>
-        f (float[1,2,5] x, float[A,B,C] w, int64 n) => (float y) <bool yes = {1}, float none = {0}> {
+        f (float[] x, float[A,B,C] w, int64 n) => (float y) <bool yes = {1}, float none = {0}> {
           y = Loop (n, yes, none) <body = step (int64 i, bool go, float s) => (bool on, float t) {
-            on = Identity (go)  h = Exp (x)  c = Conv (h, w)
+            on = Identity (go)  h = Exp (x)  c = ConvTranspose <auto_pad = "SAME_UPPER"> (h, w)
             a = ReduceSum <keepdims = 0> (c)  b = ReduceSum <keepdims = 0> (x)  ab = Mul (a, b)  t = Add (s, ab)
           }> }""")
     with pytest.raises(rondel.UnsupportedError, match="known extents"):
         rondel.grad(model, wrt="x")
     made = rondel.grad(model, wrt="x", stop_gradient="h")
-    feeds = {"x": np.ones((1, 2, 5), np.float32), "w": np.full((3, 2, 3), 0.1, np.float32), "n": np.int64(2)}
+    feeds = {"x": np.ones((1, 2, 5), np.float32), "w": np.full((2, 3, 3), 0.1, np.float32), "n": np.int64(2)}
     (found,) = rondel.InferenceSession(made).run(["grad_x"], feeds)
-    np.testing.assert_allclose(found, np.full((1, 2, 5), 2 * 9 * 6 * 0.1 * np.e), rtol=1e-5)
+    np.testing.assert_allclose(found, np.full((1, 2, 5), 2 * (5 * 3 - 2) * 6 * 0.1 * np.e), rtol=1e-5)
 
 
 def test_a_model_without_a_scalar_output_asks_for_outputs():

@@ -302,9 +302,9 @@ def test_the_adjoint_of_a_state_of_integers_stops():
 
 
 def test_what_a_rule_does_not_support_inside_a_loop_is_named():
-    text = """g (float[1,1,4] x, float[A,B,C] w) => (float y) <int64 n = {2}> {
-        z = Loop (n, , x) <body = b (int64 i, bool c, float[1,1,k] s) => (bool d, float[1,1,m] t) {
-          d = Identity (c)  e = Conv (s, w)  t = Exp (e) }>
+    text = """g (float[] x, float[A,B,C] w) => (float y) <int64 n = {2}> {
+        z = Loop (n, , x) <body = b (int64 i, bool c, float[] s) => (bool d, float[] t) {
+          d = Identity (c)  e = ConvTranspose <auto_pad = "SAME_UPPER"> (s, w)  t = Exp (e) }>
         y = ReduceSum <keepdims = 0> (z) }"""
-    with pytest.raises(rondel.UnsupportedError, match=r"'e' .Conv.: .*known extents.*'t' <- 'e'"):
+    with pytest.raises(rondel.UnsupportedError, match=r"'e' .ConvTranspose.: .*known extents.*'t' <- 'e'"):
         rondel.grad(model_of(text), wrt="x")

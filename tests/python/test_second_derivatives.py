@@ -30,6 +30,14 @@ LOOPS = {
         [0.1, 0.2, 0.3, 0.4, 0.5, 0.6],
         "sqrt",
     ),
+    "a product whose transpose has no known rank": (
+        """g (double[2,3] x, int64 n) => (y) <double[3] a = {0.5, -0.3, 0.2}, int64[1] zero = {0}> {
+             b = ReduceSum <keepdims = 0> (x)  c = Mul (a, b)
+             y = Loop (n, , x) <body = b (int64 i, bool c0, double[m,3] s) => (bool d, double[m2,3] t) {
+               d = Identity (c0)  p = MatMul (s, c)  e = ReduceSum <keepdims = 1> (p)  r = Unsqueeze (e, zero)  q = Mul (r, c)  u = Concat <axis = 0> (s, q)  t = Tanh (u) }> }""",
+        [[0.3, 0.4, 0.1], [-0.2, 0.5, 0.6]],
+        "none",
+    ),
     "a state that doubles": (
         """g (double[2] x, int64 n) => (double[k] y) {
              y = Loop (n, , x) <body = b (int64 i, bool c, double[m] s) => (bool d, double[m2] t) {

@@ -90,6 +90,25 @@ def test_the_mean_of_nothing_has_the_tangent_0():
             np.testing.assert_array_equal(tangent, want)
 
 
+@pytest.mark.parametrize("op", ["ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp", "ReduceProd"])
+def test_a_reduction_of_nothing_has_the_tangent_0(op):
+    model = parser.parse_model(f"""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (double[2,M] x, int64[1] axis) => (double[2] y) {{ y = {op} <keepdims = 0> (x, axis) }}""")
+    feeds = {"x": np.zeros((2, 0)), "axis": np.array([1]), "tangent_x": np.zeros((2, 0))}
+    (tangent,) = rondel.InferenceSession(rondel.jvp(model, wrt=["x"])).run(["tangent_y"], feeds)
+    np.testing.assert_array_equal(tangent, [0, 0])
+
+
+def test_the_norm_of_zeros_has_the_tangent_0():
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (double[2,3] x, int64[1] axis) => (double[2] y) { y = ReduceL2 <keepdims = 0> (x, axis) }""")
+    feeds = {"x": np.array([[0.0, 0, 0], [3, 4, 0]]), "axis": np.array([1]), "tangent_x": np.ones((2, 3))}
+    (tangent,) = rondel.InferenceSession(rondel.jvp(model, wrt=["x"])).run(["tangent_y"], feeds)
+    np.testing.assert_allclose(tangent, [0, 1.4])
+
+
 def test_a_tangent_keeps_the_opset_and_stops_where_it_is_told():
     model = parser.parse_model("""
         <ir_version: 8, opset_import: ["" : 13]>

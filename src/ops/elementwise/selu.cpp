@@ -9,7 +9,7 @@ namespace {
 /// exp is only computed for x < 0. For large x it would overflow, also in second derivatives.
 constexpr auto selu_of = [](auto& e, auto x) {
   const auto gamma = attribute(e, "gamma", x);
-  return gamma * select(x <= 0, attribute(e, "alpha", x) * expm1(min(x, literal(x, 0))), x);
+  return gamma * select(x < 0, attribute(e, "alpha", x) * expm1(min(x, literal(x, 0))), x);
 };
 
 const ir::OpEntry selu{{

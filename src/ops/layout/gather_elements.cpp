@@ -44,10 +44,11 @@ bool may_read_outside(const ir::TypeContext& c) {
 
 std::vector<ir::ValueId> gather_elements_gradient(ir::Builder& b, const ir::Node& node,
                                                   std::span<const ir::ValueId> adjoints) {
-  const ir::ValueId zeros = zeros_like(b, node.inputs[0]);
-  return {b("scatter_elements", {zeros, node.inputs[1], adjoints[0]},
-            {{"axis", node.attributes.i("axis")}, {"reduction", "add"}}),
-          ir::ValueId::none};
+  const ir::ValueId x = node.inputs[0];
+  const ir::ValueId sums = b("scatter_elements",
+                             {wide_zeros_like(b, x), node.inputs[1], wide_value(b, adjoints[0])},
+                             {{"axis", node.attributes.i("axis")}, {"reduction", "add"}});
+  return {as(b, sums, dtype_of(b, x)), ir::ValueId::none};
 }
 
 const ir::OpEntry gather_elements{{

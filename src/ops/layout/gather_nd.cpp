@@ -71,8 +71,10 @@ std::vector<ir::ValueId> gather_nd_gradient(ir::Builder& b, const ir::Node& node
   const ir::ValueId indices = coordinates.size() == 1
                                   ? node.inputs[1]
                                   : b("concat", std::move(coordinates), {{"axis", -1}});
-  return {b("scatter_nd", {zeros_like(b, x), indices, adjoints[0]}, {{"reduction", "add"}}),
-          ir::ValueId::none};
+  const ir::ValueId sums = b("scatter_nd",
+                             {wide_zeros_like(b, x), indices, wide_value(b, adjoints[0])},
+                             {{"reduction", "add"}});
+  return {as(b, sums, dtype_of(b, x)), ir::ValueId::none};
 }
 
 const ir::OpEntry gather_nd{{

@@ -25,33 +25,35 @@ void channel_rule(ir::TypeContext& c) {
 }
 
 /// With d = 1 / sqrt(variance + epsilon): dx = dy scale d. The other adjoints are sums over all
-/// axes except the channel axis.
+/// axes except the channel axis. Computed in the wide dtype of x, each adjoint is rounded once.
 std::vector<ir::ValueId> channel_gradient(ir::Builder& b, const ir::Node& node,
                                           std::span<const ir::ValueId> adjoints) {
-  const ir::ValueId x = with_known_rank(b, node.inputs[0]);
-  const bool reshaped = x != node.inputs[0];
-  const ir::ValueId dy = reshaped ? with_shape_of(b, adjoints[0], x) : adjoints[0];
+  const ir::ValueId given = wide_value(b, node.inputs[0]), x = with_known_rank(b, given);
+  const bool reshaped = x != given;
+  const ir::ValueId wide_dy = wide_value(b, adjoints[0]);
+  const ir::ValueId dy = reshaped ? with_shape_of(b, wide_dy, x) : wide_dy;
+  const DType t = dtype_of(b, x);
   const ir::Type type = b.graph().value(x).type;
-  const std::int64_t axis = std::min<std::int64_t>(type.rank() - 1, 1);
   ir::Ints others, channels(static_cast<std::size_t>(type.rank()), 1);
   for (std::int64_t a = 0; a < type.rank(); ++a)
-    if (a != axis) others.push_back(a);
-  channels[static_cast<std::size_t>(axis)] = -1;
+    if (a != 1) others.push_back(a);
+  if (type.rank() > 1) channels[1] = -1;
   const auto of_channel = [&](std::size_t k) {
-    return b("reshape", {node.inputs[k], b.integers(channels)});
+    return as(b, b("reshape", {node.inputs[k], b.integers(channels)}), t);
+  };
+  const auto narrow = [&](ir::ValueId v, std::size_t k) {
+    return as(b, v, dtype_of(b, node.inputs[k]));
   };
   const auto summed = [&](ir::ValueId v, std::size_t k) {
-    return with_shape_of(b, b("reduce_sum", {v, b.integers(others)}, {{"keepdims", 0}}),
-                         node.inputs[k]);
+    const ir::ValueId sums = b("reduce_sum", {v, b.integers(others)}, {{"keepdims", 0}});
+    return narrow(with_shape_of(b, sums, node.inputs[k]), k);
   };
-  const ir::ValueId epsilon = b.scalar(dtype_of(b, node.inputs[4]),
-                                       node.attributes.f("epsilon", 0));
+  const ir::ValueId epsilon = b.scalar(t, node.attributes.f("epsilon", 0));
   const ir::ValueId d = b("reciprocal", {b("sqrt", {b("add", {of_channel(4), epsilon})})});
   const ir::ValueId normal = b("mul", {b("sub", {x, of_channel(3)}), d});
   const ir::ValueId dx = b("mul", {b("mul", {dy, of_channel(1)}), d});
-  const ir::ValueId half = b(
-      "mul", {b("mul", {dx, normal}), b("mul", {d, b.scalar(dtype_of(b, x), -0.5)})});
-  return {reshaped ? with_shape_of(b, dx, node.inputs[0]) : dx, summed(b("mul", {dy, normal}), 1),
+  const ir::ValueId half = b("mul", {b("mul", {dx, normal}), b("mul", {d, b.scalar(t, -0.5)})});
+  return {narrow(reshaped ? with_shape_of(b, dx, given) : dx, 0), summed(b("mul", {dy, normal}), 1),
           summed(dy, 2), summed(b("neg", {dx}), 3), summed(half, 4)};
 }
 

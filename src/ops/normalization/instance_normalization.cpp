@@ -62,11 +62,13 @@ void instance_rule(ir::TypeContext& c) {
 }
 
 /// With z = (x - mean) / deviation and g = dy scale: dx = (g - mean(g) - z mean(g z)) / deviation.
+/// Computed in wide floats, each adjoint is rounded once.
 std::vector<ir::ValueId> instance_gradient(ir::Builder& b, const ir::Node& node,
                                            std::span<const ir::ValueId> adjoints) {
-  const ir::ValueId x = with_known_rank(b, node.inputs[0]);
-  const bool reshaped = x != node.inputs[0];
-  const ir::ValueId dy = reshaped ? with_shape_of(b, adjoints[0], x) : adjoints[0];
+  const ir::ValueId given = wide_value(b, node.inputs[0]), x = with_known_rank(b, given);
+  const bool reshaped = x != given;
+  const ir::ValueId wide_dy = wide_value(b, adjoints[0]);
+  const ir::ValueId dy = reshaped ? with_shape_of(b, wide_dy, x) : wide_dy;
   const ir::Type type = b.graph().value(x).type;
   ir::Ints spatial, all{0}, channels{-1};
   for (std::int64_t a = 2; a < type.rank(); ++a) {
@@ -82,11 +84,15 @@ std::vector<ir::ValueId> instance_gradient(ir::Builder& b, const ir::Node& node,
   const ir::ValueId epsilon = b.scalar(dtype_of(b, x), node.attributes.f("epsilon", 0));
   const ir::ValueId deviation = b("sqrt", {b("add", {mean(b("mul", {off, off})), epsilon})});
   const ir::ValueId z = b("div", {off, deviation});
-  const ir::ValueId g = b("mul", {dy, b("reshape", {node.inputs[1], b.integers(channels)})});
+  const ir::ValueId g = b(
+      "mul", {dy, b("reshape", {wide_value(b, node.inputs[1]), b.integers(channels)})});
   const ir::ValueId along = b("mul", {z, mean(b("mul", {g, z}))});
   const ir::ValueId dx = b("div", {b("sub", {b("sub", {g, mean(g)}), along}), deviation});
-  return {reshaped ? with_shape_of(b, dx, node.inputs[0]) : dx, summed(b("mul", {dy, z})),
-          summed(dy)};
+  const auto narrow = [&](ir::ValueId v, std::size_t k) {
+    return as(b, v, dtype_of(b, node.inputs[k]));
+  };
+  return {narrow(reshaped ? with_shape_of(b, dx, given) : dx, 0),
+          narrow(summed(b("mul", {dy, z})), 1), narrow(summed(dy), 2)};
 }
 
 const ir::OpEntry instance_normalization{{

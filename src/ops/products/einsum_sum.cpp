@@ -186,12 +186,15 @@ std::vector<ir::ValueId> einsum_sum_gradient(ir::Builder& b, const ir::Node& nod
                                              std::span<const ir::ValueId> adjoints) {
   std::vector<Type> types;
   for (const ir::ValueId x : node.inputs) types.push_back(b.graph().value(x).type);
+  const std::string equation = node.attributes.s("equation", "");
   std::vector<const Type*> inputs;
   for (const Type& t : types) {
+    if (const auto back = transposed_back(equation); back && !t.has_rank())
+      return {b("einsum", {adjoints[0]}, {{"equation", *back}})};
     if (!t.has_rank()) unsupported("the gradient of an equation for a tensor of unknown rank");
     inputs.push_back(&t);
   }
-  const AxisLabels x = axis_labels(node.attributes.s("equation", ""), inputs);
+  const AxisLabels x = axis_labels(equation, inputs);
   const bool agree = extents_agree(x, inputs);
   std::vector<ir::ValueId> result;
   for (std::size_t k = 0; k < inputs.size(); ++k) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace rondel::ops {
 namespace {
@@ -52,6 +53,19 @@ Equation parse(const std::string& text) {
   return e;
 }
 
+/// The result that the equation says, or else the letters that occur once, in order.
+std::string result_of(const Equation& e) {
+  if (e.has_result) return e.result;
+  std::map<char, int> times;
+  for (const std::string& term : e.terms)
+    for (const char c : term) ++times[c];
+  std::string result;
+  if (times.contains('.')) result += '.';
+  for (const auto& [c, n] : times)
+    if (n == 1 && c != '.') result += c;
+  return result;
+}
+
 Labels labels_of(const std::string& term, std::int64_t under_ellipsis) {
   Labels labels;
   for (const char c : term) {
@@ -71,7 +85,7 @@ AxisLabels axis_labels(const std::string& text, std::span<const Type* const> inp
           e.terms.size(), inputs.size());
   AxisLabels x;
   std::int64_t most = 0;
-  std::map<char, int> times;
+  std::set<char> letters_of_terms;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     const std::string& term = e.terms[k];
     const bool has_ellipsis = term.find('.') != std::string::npos;
@@ -81,22 +95,30 @@ AxisLabels axis_labels(const std::string& text, std::span<const Type* const> inp
             letters, to_text(*inputs[k]));
     x.operands.push_back(labels_of(term, rank - letters));
     if (has_ellipsis) most = std::max(most, rank - letters);
-    for (const char c : term) ++times[c];
+    letters_of_terms.insert(term.begin(), term.end());
   }
-  std::string result = e.result;
-  if (!e.has_result) {
-    if (times.contains('.')) result += '.';
-    for (const auto& [c, n] : times)
-      if (n == 1 && c != '.') result += c;
-  }
+  const std::string result = result_of(e);
   for (const char c : result)
-    require(c == '.' || times.contains(c), "the result has '{}', which no term has", c);
+    require(c == '.' || letters_of_terms.contains(c), "the result has '{}', which no term has", c);
   x.result = labels_of(result, most);
   Labels sorted = x.result;
   std::sort(sorted.begin(), sorted.end());
   require(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(),
           "the result '{}' names one index twice", result);
   return x;
+}
+
+std::optional<std::string> transposed_back(const std::string& text) {
+  const Equation e = parse(text);
+  const std::string result = result_of(e);
+  if (e.terms.size() != 1 || !std::ranges::is_permutation(e.terms[0], result)) return std::nullopt;
+  if (std::set<char>(result.begin(), result.end()).size() != result.size()) return std::nullopt;
+  const auto spelled = [](const std::string& term) {
+    std::string word;
+    for (const char c : term) word += c == '.' ? std::string("...") : std::string(1, c);
+    return word;
+  };
+  return spelled(result) + "->" + spelled(e.terms[0]);
 }
 
 std::optional<Product> product_of(const AxisLabels& x) {

@@ -22,6 +22,10 @@ struct AxisLabels {
 /// Parses an equation. Throws if the equation is malformed or does not fit the operands.
 AxisLabels axis_labels(const std::string& equation, std::span<const ir::Type* const> inputs);
 
+/// The equation that takes the axes of the result back to their places in the operand, whose rank
+/// may be unknown; nothing if the equation does not only transpose one operand.
+std::optional<std::string> transposed_back(const std::string& equation);
+
 /// An equation of two operands as a batched matrix product: the labels of the batch axes, the rows,
 /// the columns and the summed axes (in the order of the left operand).
 struct Product {

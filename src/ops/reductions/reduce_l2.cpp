@@ -4,10 +4,12 @@
 namespace rondel::ops {
 namespace {
 
-/// The derivative is x / y. If y is 0, the adjoint is 0.
+/// The derivative is x / y. If y is 0, the adjoint is 0, and is divided by 1 for a tangent of 0.
 ir::ValueId l2_adjoint(ir::Builder& b, const ir::Node&, const Reduced& r) {
-  const ir::ValueId zero = b.scalar(dtype_of(b, r.x), 0);
-  const ir::ValueId scale = b("where", {b("equal", {r.y, zero}), zero, b("div", {r.dy, r.y})});
+  const DType t = dtype_of(b, r.x);
+  const ir::ValueId zero = b.scalar(t, 0), is_zero = b("equal", {r.y, zero});
+  const ir::ValueId divisor = b("where", {is_zero, b.scalar(t, 1), r.y});
+  const ir::ValueId scale = b("where", {is_zero, zero, b("div", {r.dy, divisor})});
   return b("mul", {r.x, scale});
 }
 

@@ -247,10 +247,8 @@ ir::GradientRule reduction_gradient(
 }
 
 ir::ValueId shared_among_extremes(ir::Builder& b, const ir::Node& node, const Reduced& r) {
-  const DType t = dtype_of(b, r.x);
-  const ir::ValueId ties = as(b, b("equal", {r.x, r.y}), t);
-  // At least 1, because the extreme of nothing has no tie and the tangent 0.
-  const ir::ValueId count = b("max", {reduced_alike(b, node, "reduce_sum", ties), b.scalar(t, 1)});
+  const ir::ValueId ties = as(b, b("equal", {r.x, r.y}), dtype_of(b, r.x));
+  const ir::ValueId count = reduced_alike(b, node, "reduce_sum", ties);
   return b("mul", {ties, b("div", {r.dy, count})});
 }
 

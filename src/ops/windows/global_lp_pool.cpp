@@ -18,15 +18,15 @@ ir::OpDef global_lp_pool_op() {
         if (!type.has_rank()) unsupported("pooling of a tensor of unknown rank");
         const ir::ValueId x = wide_value(b, n.inputs[0]);
         const DType t = dtype_of(b, x);
-        const auto p = static_cast<double>(n.attributes.i("p"));
+        const std::int64_t p = n.attributes.i("p");
         ir::Ints axes;
         for (std::int64_t a = 2; a < type.rank(); ++a) axes.push_back(a);
         if (axes.empty()) return {b("abs", {n.inputs[0]})};
         if (p <= 2)
           return {as(b, reduce_kept(b, p == 1 ? "reduce_l1" : "reduce_l2", x, axes), type.dtype())};
-        const ir::ValueId powers = b("pow", {b("abs", {x}), b.scalar(t, p)});
-        const ir::ValueId sum = reduce_kept(b, "reduce_sum", powers, axes);
-        return {as(b, b("pow", {sum, b.scalar(t, 1 / p)}), type.dtype())};
+        const ir::ValueId powers = b("pow", {b("abs", {x}), b.scalar(t, static_cast<double>(p))});
+        const ir::ValueId sums = reduce_kept(b, "reduce_sum", powers, axes);
+        return {as(b, root_of_sums(b, sums, p), type.dtype())};
       },
       {0});
   return op;

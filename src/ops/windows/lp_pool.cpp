@@ -27,19 +27,12 @@ ValueId sums_under_windows(ir::Builder& b, const ir::Node& node, ValueId x) {
 std::vector<ValueId> norms_under_windows(ir::Builder& b, const ir::Node& node) {
   const ValueId x = wide_value(b, node.inputs[0]);
   const DType t = dtype_of(b, x);
-  const auto p = static_cast<double>(node.attributes.i("p"));
+  const std::int64_t p = node.attributes.i("p");
   const ValueId size = b("abs", {x});
   const ValueId powers = p == 1   ? size
                          : p == 2 ? b("mul", {x, x})
-                                  : b("pow", {size, b.scalar(t, p)});
-  ValueId y = sums_under_windows(b, node, powers);
-  if (p > 1) {
-    // The root is taken of 1 where the sum is 0, so that the gradient of zeros is 0, not NaN.
-    const ValueId zero = b.scalar(t, 0), is_zero = b("equal", {y, zero});
-    const ValueId sum = b("where", {is_zero, b.scalar(t, 1), y});
-    const ValueId root = p == 2 ? b("sqrt", {sum}) : b("pow", {sum, b.scalar(t, 1 / p)});
-    y = b("where", {is_zero, zero, root});
-  }
+                                  : b("pow", {size, b.scalar(t, static_cast<double>(p))});
+  const ValueId y = root_of_sums(b, sums_under_windows(b, node, powers), p);
   return {as(b, y, dtype_of(b, node.inputs[0]))};
 }
 

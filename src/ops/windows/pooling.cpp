@@ -69,4 +69,15 @@ ir::OpDef global_pool(std::string_view name, std::string_view doc, std::string_v
   return op;
 }
 
+ir::ValueId root_of_sums(ir::Builder& b, ir::ValueId sums, std::int64_t p) {
+  if (p == 1) return sums;
+  // The root is taken of 1 where the sum is 0, because its derivative at 0 is infinite.
+  const DType t = dtype_of(b, sums);
+  const ir::ValueId zero = b.scalar(t, 0), is_zero = b("equal", {sums, zero});
+  const ir::ValueId base = b("where", {is_zero, b.scalar(t, 1), sums});
+  const ir::ValueId root = p == 2 ? b("sqrt", {base})
+                                  : b("pow", {base, b.scalar(t, 1 / static_cast<double>(p))});
+  return b("where", {is_zero, zero, root});
+}
+
 }  // namespace rondel::ops

@@ -12,5 +12,7 @@ ir::Attributes pool_attributes();
 /// The definition of a global pooling op: one reduction over all spatial axes, which are kept with
 /// extent 1.
 ir::OpDef global_pool(std::string_view name, std::string_view doc, std::string_view reduction);
+/// The root of order p of sums of powers. The gradient of zeros is 0.
+ir::ValueId root_of_sums(ir::Builder&, ir::ValueId sums, std::int64_t p);
 
 }  // namespace rondel::ops

@@ -47,13 +47,13 @@ ValueId at_least_zero(ir::Builder& b, ValueId list) {
   return b("max", {list, b.integers({0})});
 }
 
-/// The windows of a node, with a kernel of given extents, on each spatial axis of x. If SAME
-/// padding depends on an unknown extent, it is computed at run time: then x itself is padded first,
-/// and the windows have no padding.
+/// The windows of a node, with a kernel of given extents, on each spatial axis of x. An extent of
+/// -1 is only known at run time: it is that of `w`. If SAME padding depends on an unknown extent,
+/// it is computed at run time: then x itself is padded first, and the windows have no padding.
 class Windowed {
  public:
-  Windowed(ir::Builder& b, const ir::Node& node, const Ints& kernel)
-      : b_(b), x_(node.inputs[0]), spec_(window_spec(node.attributes)) {
+  Windowed(ir::Builder& b, const ir::Node& node, const Ints& kernel, ValueId w = ValueId::none)
+      : b_(b), x_(node.inputs[0]), w_(w), spec_(window_spec(node.attributes)) {
     for (std::size_t a = 0; a < kernel.size(); ++a) windows_.push_back(window(a, kernel[a]));
     if (!padded_first_) return;
     for (WindowAxis& w : windows_) add_pads(w);
@@ -94,18 +94,22 @@ class Windowed {
     // With stride 1, SAME padding does not depend on the extent.
     const std::int64_t any = 1;
     const WindowAxis w = kernels::axis_of(spec_, a, e.known() ? e.value : any, kernel);
-    padded_first_ = padded_first_ || (is_same() && !e.known() && w.stride > 1);
+    const bool known = kernel >= 0 && (e.known() || w.stride == 1);
+    padded_first_ = padded_first_ || (is_same() && !known);
     return w;
   }
 
   /// Writes the computation of the SAME pads, which must agree with kernels::axis_of.
   void add_pads(WindowAxis& w) {
-    const ValueId n = extent_of(b_, x_, std::ssize(begins_) + 2);
+    const std::int64_t axis = std::ssize(begins_) + 2;
+    const ValueId n = extent_of(b_, x_, axis);
     const ValueId count = b_(
         "div", {b_("add", {n, b_.integers({w.stride - 1})}), b_.integers({w.stride})});
     const ValueId room = b_("sub", {times(b_, count, w.stride), n});
-    const ValueId total = at_least_zero(
-        b_, sum_of_integers(b_, room, b_.integers({w.reach() - w.stride})));
+    const ValueId kernel = w.kernel >= 0 ? b_.integers({w.kernel}) : extent_of(b_, w_, axis);
+    const ValueId more_than_stride = sum_of_integers(b_, times(b_, kernel, w.dilation),
+                                                     b_.integers({1 - w.dilation - w.stride}));
+    const ValueId total = at_least_zero(b_, sum_of_integers(b_, room, more_than_stride));
     const ValueId less = b_("div", {total, b_.integers({2})}), more = b_("sub", {total, less});
     const bool upper = spec_.auto_pad == kernels::AutoPad::same_upper;
     begins_.push_back(upper ? less : more);
@@ -114,7 +118,7 @@ class Windowed {
   }
 
   ir::Builder& b_;
-  const ValueId x_;
+  const ValueId x_, w_;
   const kernels::WindowSpec spec_;
   std::vector<WindowAxis> windows_;
   bool padded_first_ = false;
@@ -167,6 +171,27 @@ ValueId spread(ir::Builder& b, ValueId adjoint, ValueId x, ValueId w, std::int64
            {{"dilations", each<&WindowAxis::dilation>(windows)}, {"group", groups}});
 }
 
+/// `spread` for kernels whose extents are only known at run time; they are as in the convolution.
+/// A transposed convolution multiplies no zeros, however large the kernels are.
+ValueId spread_by_transposed(ir::Builder& b, ValueId adjoint, ValueId x, ValueId w,
+                             std::int64_t groups, const std::vector<WindowAxis>& windows) {
+  // Elements after the last window: fewer than the stride.
+  Ints unused = each<&WindowAxis::stride>(windows), axes;
+  for (std::size_t a = 0; a < windows.size(); ++a)
+    if (--unused[a] > 0) axes.push_back(static_cast<std::int64_t>(a) + 2);
+  const ValueId all = b("conv_transpose", {adjoint, w},
+                        {{"dilations", each<&WindowAxis::dilation>(windows)},
+                         {"strides", each<&WindowAxis::stride>(windows)},
+                         {"pads", pads_of(windows)},
+                         {"output_padding", unused},
+                         {"group", groups}});
+  if (axes.empty()) return all;
+  std::vector<ValueId> ends;
+  for (const std::int64_t axis : axes) ends.push_back(extent_of(b, x, axis));
+  return b("slice", {all, b.integers(Ints(axes.size(), 0)),
+                     b("concat", std::move(ends), {{"axis", 0}}), b.integers(axes)});
+}
+
 /// x with its first two axes swapped.
 ValueId swapped(ir::Builder& b, ValueId x, std::int64_t rank) {
   Ints order(static_cast<std::size_t>(rank));
@@ -199,12 +224,14 @@ ValueId flipped(ir::Builder& b, ValueId w, const ir::Extents& extents, std::int6
 /// spatial...], with the samples of a group side by side.
 ValueId samples_as_channels(ir::Builder& b, ValueId x, std::int64_t rank, std::int64_t groups) {
   if (groups == 1) return swapped(b, x, rank);
-  const std::int64_t channels = b.graph().value(x).type.extent(1).value / groups;
   const ValueId samples = extent_of(b, x, 0), spatial = b("shape", {x}, {{"start", 2}});
-  const ValueId split = b("concat", {samples, b.integers({groups, channels}), spatial},
+  const ir::Type type = b.graph().value(x).type;
+  const bool known = type.has_rank() && type.extent(1).known();
+  const ValueId channels = known ? b.integers({type.extent(1).value / groups})
+                                 : b("div", {extent_of(b, x, 1), b.integers({groups})});
+  const ValueId split = b("concat", {samples, b.integers({groups}), channels, spatial},
                           {{"axis", 0}});
-  const ValueId joined = b("concat", {b.integers({channels}), times(b, samples, groups), spatial},
-                           {{"axis", 0}});
+  const ValueId joined = b("concat", {channels, times(b, samples, groups), spatial}, {{"axis", 0}});
   Ints order(static_cast<std::size_t>(rank) + 1);
   std::iota(order.begin(), order.end(), 0);
   std::swap(order[0], order[2]);
@@ -213,7 +240,7 @@ ValueId samples_as_channels(ir::Builder& b, ValueId x, std::int64_t rank, std::i
 
 /// The adjoint of w. It is a convolution of x with the result's adjoint, with strides and dilations
 /// exchanged.
-ValueId kernel_adjoint(ir::Builder& b, ValueId adjoint, ValueId x,
+ValueId kernel_adjoint(ir::Builder& b, ValueId adjoint, ValueId x, ValueId w,
                        const std::vector<WindowAxis>& windows, std::int64_t groups) {
   const auto rank = static_cast<std::int64_t>(windows.size()) + 2;
   const ValueId all = b("conv",
@@ -222,12 +249,27 @@ ValueId kernel_adjoint(ir::Builder& b, ValueId adjoint, ValueId x,
                          {"strides", each<&WindowAxis::dilation>(windows)},
                          {"pads", pads_of(windows)},
                          {"group", groups}});
-  const ValueId w = swapped(b, all, rank);
-  if (windows.empty()) return w;
+  const ValueId dw = swapped(b, all, rank);
+  if (windows.empty()) return dw;
+  const Ints kernel = each<&WindowAxis::kernel>(windows);
+  const bool known = std::ranges::all_of(kernel, [](std::int64_t n) { return n >= 0; });
+  const ValueId ends = known ? b.integers(kernel) : b("shape", {w}, {{"start", 2}});
   // If no window covers the last elements of x, the convolution has extra results.
-  return b("slice",
-           {w, b.integers(Ints(windows.size(), 0)), b.integers(each<&WindowAxis::kernel>(windows)),
-            b.integers(spatial_axes(windows.size()))});
+  return b("slice", {dw, b.integers(Ints(windows.size(), 0)), ends,
+                     b.integers(spatial_axes(windows.size()))});
+}
+
+/// The extents of the windows of a convolution; -1 if they are only known at run time.
+Ints kernel_extents(const ir::Node& node, const ir::Type& x, const ir::Type& w) {
+  if (!x.has_rank() && !w.has_rank())
+    unsupported("the gradient of a convolution of a tensor of unknown rank");
+  Ints extents = window_spec(node.attributes).kernel;
+  if (extents.empty())
+    extents.assign(static_cast<std::size_t>((w.has_rank() ? w : x).rank()) - 2, -1);
+  for (std::size_t a = 0; w.has_rank() && a < extents.size(); ++a)
+    if (const ir::Extent& e = w.extent(static_cast<std::int64_t>(a) + 2); e.known())
+      extents[a] = e.value;
+  return extents;
 }
 
 }  // namespace
@@ -235,20 +277,18 @@ ValueId kernel_adjoint(ir::Builder& b, ValueId adjoint, ValueId x,
 std::vector<ValueId> conv_gradient(ir::Builder& b, const ir::Node& node,
                                    std::span<const ValueId> adjoints) {
   const ValueId x = node.inputs[0], w = node.inputs[1], dy = adjoints[0];
-  const ir::Type kernels = b.graph().value(w).type, input = b.graph().value(x).type;
+  const ir::Type kernels = b.graph().value(w).type;
   const std::int64_t groups = node.attributes.i("group", 1);
-  if (!kernels.is_static() || (groups > 1 && (!input.has_rank() || !input.extent(1).known())))
-    unsupported("the gradient of a convolution whose kernels are {}; expected known extents",
-                to_text(kernels));
-  Ints extents;
-  for (std::int64_t a = 2; a < kernels.rank(); ++a) extents.push_back(kernels.extent(a).value);
-  const Windowed windowed(b, node, extents);
+  const Windowed windowed(b, node, kernel_extents(node, b.graph().value(x).type, kernels), w);
   const std::vector<WindowAxis>& windows = windowed.windows();
   const ValueId read = windowed.with_padding(x);
   std::vector<ValueId> result(node.inputs.size(), ValueId::none);
-  result[0] = windowed.without_padding(
-      spread(b, dy, read, flipped(b, w, kernels.extents(), groups), groups, windows));
-  result[1] = kernel_adjoint(b, dy, read, windows, groups);
+  const ValueId dx = kernels.is_static()
+                         ? spread(b, dy, read, flipped(b, w, kernels.extents(), groups), groups,
+                                  windows)
+                         : spread_by_transposed(b, dy, read, w, groups, windows);
+  result[0] = windowed.without_padding(dx);
+  result[1] = kernel_adjoint(b, dy, read, w, windows, groups);
   if (!has_input(node, 2)) return result;
   Ints axes = spatial_axes(windows.size());
   axes.push_back(0);
@@ -261,23 +301,23 @@ namespace {
 /// The windows of the convolution whose adjoint a transposed convolution is.
 std::vector<WindowAxis> windows_of_transposed(ir::Builder& b, const ir::Node& node) {
   const ir::Type x = b.graph().value(node.inputs[0]).type, w = b.graph().value(node.inputs[1]).type;
-  if (!x.has_rank() || !w.is_static())
-    unsupported(
-        "the gradient of a transposed convolution of {} with kernels {}; expected a known "
-        "rank and known extents",
-        to_text(x), to_text(w));
-  const std::int64_t spatial = w.rank() - 2;
+  if (!x.has_rank() && !w.has_rank())
+    unsupported("the gradient of a transposed convolution of a tensor of unknown rank");
+  const std::int64_t spatial = (w.has_rank() ? w : x).rank() - 2;
+  const auto extent = [](const ir::Type& t, std::int64_t axis) {
+    return t.has_rank() ? t.extent(axis) : ir::Extent();
+  };
   std::vector<WindowAxis> windows;
   for (std::int64_t a = 0; a < spatial; ++a) {
-    const ir::Extent& in = x.extent(a + 2);
+    const ir::Extent in = extent(x, a + 2);
     const TransposedAxis t = transposed_axis(node.attributes, static_cast<std::size_t>(a),
-                                             static_cast<std::size_t>(spatial), w.extent(a + 2));
+                                             static_cast<std::size_t>(spatial), extent(w, a + 2));
     const auto begin = t.begin(in);
     if (!begin)
       unsupported(
-          "the gradient of a transposed convolution of {} with output_shape; expected known "
-          "extents",
-          to_text(x));
+          "the gradient of a transposed convolution of {} with kernels {}, with output_shape or "
+          "automatic padding; expected known extents",
+          to_text(x), to_text(w));
     WindowAxis window{t.kernel, t.stride, t.dilation, *begin, 0};
     std::int64_t end = t.pad_end - t.output_padding;
     if (t.output_shape >= 0)
@@ -309,7 +349,7 @@ std::vector<ValueId> conv_transpose_gradient(ir::Builder& b, const ir::Node& nod
   if (!windows.empty())
     result[0] = b("slice", {result[0], b.integers(Ints(windows.size(), 0)),
                             b("shape", {x}, {{"start", 2}}), b.integers(axes)});
-  result[1] = kernel_adjoint(b, x, dy, windows, groups);
+  result[1] = kernel_adjoint(b, x, dy, w, windows, groups);
   if (!has_input(node, 2)) return result;
   axes.push_back(0);
   result[2] = b("reduce_sum", {dy, b.integers(axes)}, {{"keepdims", 0}});
@@ -323,12 +363,7 @@ std::vector<ValueId> max_pool_gradient(ir::Builder& b, const ir::Node& node,
   attributes.set("storage_order", std::int64_t{0});
   const ValueId x = node.inputs[0];
   const ValueId indices = b.add("max_pool", {x}, std::move(attributes), 2)[1];
-  const ValueId flat = b.integers({-1});
-  const ValueId zeros = b("reshape", {zeros_like(b, x), flat});
-  const ValueId sums = b("scatter_elements",
-                         {zeros, b("reshape", {indices, flat}), b("reshape", {adjoints[0], flat})},
-                         {{"axis", 0}, {"reduction", "add"}});
-  return {with_shape_of(b, sums, x)};
+  return {scatter_to_positions(b, adjoints[0], x, indices)};
 }
 
 namespace {
@@ -340,7 +375,7 @@ ValueId channels_as_batch(ir::Builder& b, ValueId x) {
 }
 
 /// Ones with the spatial extents of x, extended by the padding if it counts in an average.
-ValueId counted_ones(ir::Builder& b, const ir::Node& node, const Windowed& windowed) {
+ValueId counted_ones(ir::Builder& b, const ir::Node& node, const Windowed& windowed, DType t) {
   const ValueId x = node.inputs[0];
   const bool with_pads = node.attributes.flag("count_include_pad");
   std::vector<ValueId> extents{b.integers({1, 1})};
@@ -349,7 +384,7 @@ ValueId counted_ones(ir::Builder& b, const ir::Node& node, const Windowed& windo
     extents.push_back(sum_of_integers(b, extent_of(b, x, std::ssize(extents) + 1), pads));
   }
   const ValueId shape = b("concat", std::move(extents), {{"axis", 0}});
-  return windowed.with_padding(b("expand", {b.scalar(dtype_of(b, x), 1), shape}));
+  return windowed.with_padding(b("expand", {b.scalar(t, 1), shape}));
 }
 
 /// `ones` with zeros around them, up to the end of the last window. With ceil_mode, that may be
@@ -369,7 +404,16 @@ ValueId padded_to_last_window(ir::Builder& b, const ir::Node& node, const Window
   return ones;
 }
 
-/// The number of elements that each window averages.
+/// The kernel whose sums pooling averages, [1, 1, spatial...], in the dtype that x is computed in.
+ValueId kernel_of_ones(ir::Builder& b, const ir::Node& node) {
+  const Ints kernel = node.attributes.ints("kernel_shape");
+  Ints of_one_channel{1, 1};
+  of_one_channel.insert(of_one_channel.end(), kernel.begin(), kernel.end());
+  const DType t = scalar::compute_type(dtype_of(b, node.inputs[0]));
+  return b("expand", {b.scalar(t, 1), b.integers(of_one_channel)});
+}
+
+/// The number of elements that each window averages, in the dtype of the kernel of ones.
 ValueId elements_under_windows(ir::Builder& b, const ir::Node& node, const Windowed& windowed,
                                ValueId ones_of_kernel, ValueId adjoint) {
   const std::vector<WindowAxis>& windows = windowed.windows();
@@ -377,9 +421,9 @@ ValueId elements_under_windows(ir::Builder& b, const ir::Node& node, const Windo
   if (node.attributes.flag("count_include_pad") && !may_reach_beyond) {
     double all = 1;
     for (const WindowAxis& w : windows) all *= static_cast<double>(w.kernel);
-    return b.scalar(dtype_of(b, node.inputs[0]), all);
+    return b.scalar(dtype_of(b, ones_of_kernel), all);
   }
-  ValueId ones = counted_ones(b, node, windowed);
+  ValueId ones = counted_ones(b, node, windowed, dtype_of(b, ones_of_kernel));
   if (may_reach_beyond) ones = padded_to_last_window(b, node, windowed, ones, adjoint);
   const Ints none(2 * windows.size(), 0);
   return b("conv", {ones, ones_of_kernel},
@@ -391,29 +435,24 @@ ValueId elements_under_windows(ir::Builder& b, const ir::Node& node, const Windo
 }  // namespace
 
 /// Average pooling is a convolution of each channel with a kernel of ones, divided by the number of
-/// elements. The gradient is computed as the gradient of that convolution.
+/// elements. The gradient is computed as the gradient of that convolution, in wide floats: an f16
+/// holds no large count.
 std::vector<ValueId> average_pool_gradient(ir::Builder& b, const ir::Node& node,
                                            std::span<const ValueId> adjoints) {
   const ValueId x = node.inputs[0];
-  const Ints kernel = node.attributes.ints("kernel_shape");
-  const Windowed windowed(b, node, kernel);
-  Ints of_one_channel{1, 1};
-  of_one_channel.insert(of_one_channel.end(), kernel.begin(), kernel.end());
-  const ValueId ones = b("expand", {b.scalar(dtype_of(b, x), 1), b.integers(of_one_channel)});
+  const Windowed windowed(b, node, node.attributes.ints("kernel_shape"));
+  const ValueId ones = kernel_of_ones(b, node);
   const ValueId count = elements_under_windows(b, node, windowed, ones, adjoints[0]);
   const ValueId read = windowed.with_padding(x);
-  const ValueId each_element = b("div", {channels_as_batch(b, adjoints[0]), count});
-  const ValueId sums = spread(b, each_element, read, ones, 1, windowed.windows());
-  return {with_shape_of(b, windowed.without_padding(sums), x)};
+  const ValueId dy = channels_as_batch(b, wide_value(b, adjoints[0]));
+  const ValueId sums = spread(b, b("div", {dy, count}), read, ones, 1, windowed.windows());
+  const ValueId dx = with_shape_of(b, windowed.without_padding(sums), x);
+  return {as(b, dx, dtype_of(b, x))};
 }
 
 ValueId counted_under_windows(ir::Builder& b, const ir::Node& node, ValueId means) {
-  const Ints kernel = node.attributes.ints("kernel_shape");
-  Ints of_one_channel{1, 1};
-  of_one_channel.insert(of_one_channel.end(), kernel.begin(), kernel.end());
-  const DType t = dtype_of(b, node.inputs[0]);
-  const ValueId ones = b("expand", {b.scalar(t, 1), b.integers(of_one_channel)});
-  return elements_under_windows(b, node, Windowed(b, node, kernel), ones, means);
+  const Windowed windowed(b, node, node.attributes.ints("kernel_shape"));
+  return elements_under_windows(b, node, windowed, kernel_of_ones(b, node), means);
 }
 
 }  // namespace rondel::ops

@@ -335,6 +335,7 @@ def test_print():
 def test_nan_is_shown_without_a_sign():
     session = session_with(t=np.array([np.nan, -np.nan, -np.inf]))
     assert printed(session, "print t\nprint t %.1f") == "t: float64[3]\n[nan, nan, -inf]\nt: float64[3]\n[nan, nan, -inf]\n"
+    assert printed(session, 'print t %5.1f\nprint t "%-5.1f"') == "t: float64[3]\n[  nan,   nan,  -inf]\nt: float64[3]\n[nan  , nan  , -inf ]\n"
 
 
 def test_print_goes_to_standard_output(capsys):

@@ -235,6 +235,16 @@ def test_epsilon():
     np.testing.assert_array_equal(session["c"], [False, False, True, True])
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+def test_epsilon_of_integers_whose_distance_does_not_fit(dtype):
+    session, (least, most) = deepx.Session(), (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    session["a"] = np.array([least, most, least, 3, 3], dtype)
+    session["b"] = np.array([0, least, most, 4, 5], dtype)
+    session["c"] = np.zeros(5, bool)
+    session.run("equal a b 1->c")
+    np.testing.assert_array_equal(session["c"], [False, False, False, True, False])
+
+
 # ---- gradients
 
 TWO_WAY = [name for name in CASES if ROWS[name].backward]

@@ -144,6 +144,8 @@ EXPRESSIONS = [
     ("math.log(a, 2) + math.log(1)", {"a": 8}, 3.0),
     ("math.prod(v) + math.fsum(v)", {"v": [2, 3]}, 11.0),
     ("numpy.sum(M, axis=0)", {"M": [[1, 2], [3, 4]]}, [4, 6]),
+    ("sum(M)", {"M": [[1, 2], [3, 4]]}, [4, 6]),
+    ("math.prod(M)", {"M": [[1, 2], [3, 4]]}, [3, 8]),
     ("numpy.mean(M, axis=-1)", {"M": [[1, 2], [3, 4]]}, [1.5, 3.5]),
     ("numpy.max(M, axis=1) - numpy.min(M, axis=1)", {"M": [[1, 2], [3, 7]]}, [1, 4]),
 ]
@@ -166,6 +168,20 @@ def test_expression(tmp_path, expression, parameters, expected):
     want = np.array(expected)
     assert got.dtype == want.dtype, expression
     np.testing.assert_allclose(got, want, rtol=1e-14)
+
+
+def test_outputs_of_a_function_are_counted_from_either_end():
+    top = {"a": {"value": [1.0, 5.0, 3.0]}, "f": {"function": "onnx::TopK", "args": {"X": "a", "K": 2}}}
+
+    def value(expression):
+        node = {"parameters": top, "output_ports": {"o": {"value": expression}}}
+        return rondel.mdf.loads({"graphs": {"g": {"nodes": {"A": node}}}}).run(0)["A.o"][0].tolist()
+
+    assert value("f[0]") == value("f[-2]") == [5, 3]
+    assert value("f[1]") == value("f[-1]") == [1, 2]
+    for wrong in ("f[2]", "f[-3]", "f[1, 0]", "f[0:1]"):
+        with pytest.raises(rondel.CallerError, match="'f' has 2 outputs"):
+            value(wrong)
 
 
 def test_a_file_with_names_beyond_ascii_is_as_the_engine_of_mdf_has_it(tmp_path):

@@ -33,10 +33,11 @@ std::optional<std::string> fmt_format(std::string_view f) {
   if (!is_known || width.size() > 2 || precision.size() > 2) return std::nullopt;
   const auto has = [&](char flag) { return flags.find(flag) != std::string_view::npos; };
   const bool left = has('-');
-  std::string made = left ? "{:<" : "{:";
+  const bool zeros = !left && has('0');
+  std::string made = left ? "{:<" : zeros ? "{:" : "{:>";  // fmt alone sets inf and nan to the left
   if (has('+')) made += '+';
   else if (has(' ')) made += ' ';
-  if (!left && has('0')) made += '0';
+  if (zeros) made += '0';
   made += width;
   if (has_point)
     fmt::format_to(std::back_inserter(made), ".{}", precision.empty() ? "0" : precision);

@@ -60,6 +60,14 @@ Call reduction(const char* op, bool to_float = false) {
           "axis"};
 }
 
+/// Python's sum and math.prod, of the elements of a list: of a matrix, its rows.
+Call of_items(const char* op) {
+  return {1, 1, [op](Builder& b, Values x) {
+            if (rank_of(b, x[0]) == 0) return reduced(b, op, x, false);
+            return b(op, {as_number(b, x[0]), b.integers({0})}, {{"keepdims", std::int64_t{0}}});
+          }};
+}
+
 /// Python's max and min: of the elements of a single list, or of several numbers.
 Call python_extreme(const char* reduce, const char* op) {
   return {1, 1000, [reduce, op](Builder& b, Values x) {
@@ -186,8 +194,7 @@ const CallTable& functions() {
             const ValueId y = b("log", {as_float(b, x[0])});
             return x.size() == 1 ? y : binary(b, "/", y, b("log", {as_float(b, x[1])}));
           }}},
-        {"math.prod",
-         {1, 1, [](Builder& b, Values x) { return reduced(b, "reduce_prod", x, false); }}},
+        {"math.prod", of_items("reduce_prod")},
         {"math.fsum",
          {1, 1, [](Builder& b, Values x) { return reduced(b, "reduce_sum", x, true); }}},
         {"pow", of_sign("**")},
@@ -212,7 +219,7 @@ const CallTable& functions() {
         {"numpy.minimum", of_two("min")},
         {"max", python_extreme("reduce_max", "max")},
         {"min", python_extreme("reduce_min", "min")},
-        {"sum", {1, 1, [](Builder& b, Values x) { return reduced(b, "reduce_sum", x, false); }}},
+        {"sum", of_items("reduce_sum")},
         {"numpy.sum", reduction("reduce_sum")},
         {"numpy.prod", reduction("reduce_prod")},
         {"numpy.mean", reduction("reduce_mean", true)},

@@ -92,19 +92,27 @@ class Compiler {
     return first_where_true ? choose(b_, x, x, y) : choose(b_, x, y, x);
   }
 
-  /// An output of a function with several outputs, `f[1]`; none if the subscript is not one.
+  /// The integer that is written, perhaps with a sign.
+  static std::optional<std::int64_t> literal(const Expression& e) {
+    if (e.kind == Expression::Kind::integer) return e.integer;
+    const bool negated = e.kind == Expression::Kind::unary && e.text == "-" &&
+                         e.parts[0].kind == Expression::Kind::integer;
+    return negated ? std::optional(-e.parts[0].integer) : std::nullopt;
+  }
+  /// An output of a function with several outputs, `f[1]` or `f[-1]`; none for other values.
   ValueId output(const Expression& e) {
-    const Expression &of = e.parts[0], &at = e.parts.size() > 1 ? e.parts[1] : e.parts[0];
-    if (of.kind != Expression::Kind::name || at.kind != Expression::Kind::integer ||
-        !names_.has(of.text))
-      return ValueId::none;
+    const Expression& of = e.parts[0];
+    if (of.kind != Expression::Kind::name || !names_.has(of.text)) return ValueId::none;
     const std::vector<ValueId>& all = names_.all(of.text);
     if (all.size() == 1) return ValueId::none;
-    require(static_cast<std::size_t>(at.integer) < all.size(), "column {}: '{}' has {} outputs",
-            at.column, of.text, all.size());
-    const ValueId v = all[static_cast<std::size_t>(at.integer)];
+    const auto at = e.parts.size() == 2 ? literal(e.parts[1]) : std::nullopt;
+    const std::int64_t count = std::ssize(all);
+    require(at && *at >= -count && *at < count,
+            "column {}: '{}' has {} outputs; expected the number of one of them, as {}[1]",
+            e.column, of.text, count, of.text);
+    const ValueId v = all[static_cast<std::size_t>(*at < 0 ? *at + count : *at)];
     require(v != ValueId::none, "column {}: '{}' does not give its output {} with these attributes",
-            at.column, of.text, at.integer);
+            e.column, of.text, *at);
     return v;
   }
 

@@ -10,6 +10,13 @@ using ir::ValueId;
 /// omitted.
 ValueId equal(Call& c, ValueId a, ValueId b, std::size_t k) {
   if (!c.has(k)) return c("equal", {a, b});
+  const DType t = c.b.graph().value(a).type.dtype();
+  if (is_integer(t)) {
+    // A distance that does not fit into the dtype is negative.
+    const ValueId distance = c("sub", {c("max", {a, b}), c("min", {a, b})});
+    return c("and", {c("less_or_equal", {distance, c.number(k)}),
+                     c("greater_or_equal", {distance, c.b.scalar(t, 0)})});
+  }
   const ValueId distance = c("abs", {c("sub", {a, b})});
   // Infinities of one sign are equal, but their difference is NaN.
   return c("or", {c("less_or_equal", {distance, c.number(k)}), c("equal", {a, b})});

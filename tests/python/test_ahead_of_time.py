@@ -411,6 +411,16 @@ def test_limits_and_pickles_are_those_of_a_session(tmp_path):
     threading.Timer(0.1, lambda: setattr(options, "terminate", True)).start()
     with pytest.raises(rondel.Cancelled):
         loaded.run(None, {"x": np.array(1, F32)}, options)
+    with pytest.raises(rondel.Cancelled):  # the flag is set
+        compiled(tmp_path, model("g (float x) => (float y) { y = Neg (x) }"))[0].run(None, {"x": np.array(1, F32)}, options)
+    options = rondel.RunOptions()
+    options.max_memory_bytes = 0
+    with pytest.raises(rondel.LimitExceeded):
+        loaded.run(None, {"x": np.array(1, F32)}, options)
+    options = rondel.RunOptions()
+    options.max_trips = 0
+    with pytest.raises(rondel.CallerError, match="max_trips is 0; a compiled model expects 1 or more"):
+        loaded.run(None, {"x": np.array(1, F32)}, options)
     assert pickle.loads(pickle.dumps(loaded)).get_inputs()[0].name == "x"
     with pytest.raises(rondel.UnsupportedError):
         loaded.ir_text()

@@ -204,13 +204,16 @@ std::vector<Value> CompiledModel::run(std::span<const std::string> wanted,
     for (std::size_t j = 0; j < impl_->outputs.size(); ++j) numbers.push_back(j);
   require(!o.deadline || *o.deadline >= 0, "RunOptions.deadline is {}; expected 0 or more",
           o.deadline.value_or(0));
-  require(o.max_trips >= 0, "RunOptions.max_trips is {}; expected 0 or more", o.max_trips);
+  require(o.max_trips > 0, "RunOptions.max_trips is {}; a compiled model expects 1 or more",
+          o.max_trips);
+  if (o.terminate != nullptr && o.terminate->load())
+    throw_error(Blame::cancelled, "the run was ended by its terminate flag");
   rondel_run_options options{};
   // 0 means "none" in C.
   if (o.deadline) options.deadline = std::max(*o.deadline, 1e-9);
   options.seed = o.seed;
   options.max_trips = o.max_trips;
-  options.max_memory_bytes = o.max_memory_bytes;
+  options.max_memory_bytes = std::max<std::size_t>(o.max_memory_bytes, 1);
   options.state = const_cast<RunOptions*>(&o);
   if (o.terminate != nullptr || o.interrupted)
     options.interrupted = [](void* state) {

@@ -9,6 +9,7 @@ from models import f32, refused, run_options, same
 from nets import BOOL, F32, I32, I64, Net
 
 import rondel
+from rondel import network
 from rondel.network import DataType, LoopOutput, TripLimit, nptype
 
 MATRIX = [[2, 3, 5], [4, 6, 8]]
@@ -557,3 +558,25 @@ def test_what_does_not_run_is_not_refused(place):
         return
     with refused(rondel.CallerError, "extent 3", "trip 3"):
         session.run(None, {"x": x, "run": np.float32(1)})
+
+
+def test_a_while_value_that_data_make_fail_is_not_computed_for_a_trip_that_the_count_has_ended():
+    """It sums along an axis that the recurrence gives."""
+    n = network.Network()
+    x, first = n.add_input("x", DataType.FLOAT, (4,)), n.add_input("first", DataType.INT64, ())
+    count, one = n.add_input("count", DataType.INT64, ()), n.add_input("one", DataType.INT64, ())
+    limit = n.add_input("limit", DataType.FLOAT, ())
+    loop = n.add_loop()
+    axis = (recurrence := loop.add_recurrence(first)).get_output(0)
+    recurrence.set_input(1, n.add_elementwise(axis, one, network.ElementWiseOperation.SUM).get_output(0))
+    sums = n.add_cumulative(x, axis, network.CumulativeOperation.SUM, False, False).get_output(0)
+    total = n.add_reduce(sums, network.ReduceOperation.SUM, 1, False).get_output(0)
+    loop.add_trip_limit(count, TripLimit.COUNT)
+    loop.add_trip_limit(n.add_elementwise(total, limit, network.ElementWiseOperation.LESS).get_output(0), TripLimit.WHILE)
+    n.mark_output(loop.add_loop_output(axis, LoopOutput.LAST_VALUE).get_output(0))
+    session = n.build_session()
+    feeds = {"x": np.ones(4, np.float32), "one": 1, "limit": np.float32(100)}
+    for trips, begin, want in [(1, 0, 1), (0, 0, 0), (0, 7, 7)]:
+        assert session.run(None, {**feeds, "count": trips, "first": begin})[0] == want
+    with pytest.raises(rondel.CallerError, match="axis 1 is outside"):
+        session.run(None, {**feeds, "count": 2, "first": 0})

@@ -167,11 +167,11 @@ def _moved(rng, families):
 def _pointwise(rng, families):
     """Small programs: loops of little but element-wise ops, whose trips may all run for some elements before the next ones."""
     made = _moved(rng, families)
-    made.weights.update({"arithmetic": 6, "where": 3, "compare": 1, "fused": 2, "cast": 0.5, "loop": 4, "scan": 2})
-    made.depth, made.body = rng.choice([1, 1, 2]), rng.choice([1, 2, 2, 4])
+    made.weights.update({"arithmetic": 6, "where": 2, "compare": 1, "fused": rng.choice([0, 0, 2]), "loop": 4, "scan": 1})
+    made.depth, made.body, made.tidy = rng.choice([1, 1, 2]), rng.choice([1, 1, 2, 4]), 0.9
     made.extents = rng.choice([[2, 3], [1, 3, 17], [0, 1, 2, 3]])
     made.counts, made.other_counts = [2, 3, 5], [0, 1, 2, 7]
-    made.endings, made.from_inputs, made.from_data = ["ignored", "ignored", "count", "both"], 0.8, 0.3
+    made.endings, made.from_inputs, made.from_data = ["ignored", "ignored", "ignored", "count"], 0.8, 0.3
     made.states, made.moved, made.items, made.ranks = [1, 1, 2, 3], 0.2, [0, 0, 1], [1, 1, 1, 2]
     made.dtypes, made.declared = [F32, F32, rng.choice([F32, np.dtype(np.float64), I64])], rng.choice([[1, 0, 0, 0], [0, 1, 0, 0], [3, 2, 1, 0]])
     return made

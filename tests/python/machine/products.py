@@ -65,7 +65,8 @@ def max_pool(a, x):
     made = None
     for _, seen in _windows(a, x, a["kernel_shape"], least):
         made = seen if made is None else np.maximum(made, seen)
-    return [made.astype(x.dtype)]
+    counts = sum(seen for _, seen in _windows(a, np.ones(x.shape, np.int64), a["kernel_shape"], 0))
+    return [np.where(counts > 0, made, 0).astype(x.dtype)]  # of padding alone: 0, as docs/ops.md says
 
 
 def average_pool(a, x):

@@ -1,6 +1,7 @@
 #include "ir/user_op.h"
 
 #include "base/error.h"
+#include "base/fork.h"
 
 #include <map>
 #include <mutex>
@@ -12,7 +13,7 @@ namespace {
 using Key = std::pair<std::string, std::string>;  // domain, name
 
 struct Registry {
-  std::mutex mutex;
+  ForkMutex mutex;
   std::map<Key, const UserOp*> registered;
   std::map<std::string, std::unique_ptr<UserOp>, std::less<>> kept;
   std::map<Key, int> made;  ///< how often an op of this name was made

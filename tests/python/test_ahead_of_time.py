@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import onnx
 import pytest
+from models import run_options
 
 import rondel
 
@@ -399,28 +400,21 @@ def test_limits_and_pickles_are_those_of_a_session(tmp_path):
     forever = model("""
     g (float x) => (float y) { y = Loop ("", "", x) <body = b (int64 i, bool go, v) => (bool on, w) { on = Identity (go)  w = Mul (v, v) }> }""")
     loaded, _ = compiled(tmp_path, forever)
-    options = rondel.RunOptions()
-    options.deadline = 0.05
-    with pytest.raises(rondel.DeadlineExceeded):
-        loaded.run(None, {"x": np.array(1, F32)}, options)
-    options = rondel.RunOptions()
-    options.max_trips = 1000
-    with pytest.raises(rondel.LimitExceeded, match="trip 1000: the budget of 1000 trips is used up"):
-        loaded.run(None, {"x": np.array(1, F32)}, options)
+    x = {"x": np.array(1, F32)}
+    for error, words, limits in [
+        (rondel.DeadlineExceeded, "deadline", {"deadline": 0.05}),
+        (rondel.LimitExceeded, "trip 1000: the budget of 1000 trips is used up", {"max_trips": 1000}),
+        (rondel.LimitExceeded, "memory", {"max_memory_bytes": 0}),
+        (rondel.CallerError, "max_trips is 0; a compiled model expects 1 or more", {"max_trips": 0}),
+    ]:
+        with pytest.raises(error, match=words):
+            loaded.run(None, x, run_options(**limits))
     options = rondel.RunOptions()
     threading.Timer(0.1, lambda: setattr(options, "terminate", True)).start()
     with pytest.raises(rondel.Cancelled):
-        loaded.run(None, {"x": np.array(1, F32)}, options)
+        loaded.run(None, x, options)
     with pytest.raises(rondel.Cancelled):  # the flag is set
-        compiled(tmp_path, model("g (float x) => (float y) { y = Neg (x) }"))[0].run(None, {"x": np.array(1, F32)}, options)
-    options = rondel.RunOptions()
-    options.max_memory_bytes = 0
-    with pytest.raises(rondel.LimitExceeded):
-        loaded.run(None, {"x": np.array(1, F32)}, options)
-    options = rondel.RunOptions()
-    options.max_trips = 0
-    with pytest.raises(rondel.CallerError, match="max_trips is 0; a compiled model expects 1 or more"):
-        loaded.run(None, {"x": np.array(1, F32)}, options)
+        compiled(tmp_path, model("g (float x) => (float y) { y = Neg (x) }"))[0].run(None, x, options)
     assert pickle.loads(pickle.dumps(loaded)).get_inputs()[0].name == "x"
     with pytest.raises(rondel.UnsupportedError):
         loaded.ir_text()

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <numbers>
+#include <optional>
+#include <span>
 
 namespace rondel::mdf {
 namespace {
@@ -90,6 +92,18 @@ ValueId bitwise(ir::Builder& b, std::string_view sign, ValueId x, ValueId y) {
   if (sign == "&") return b(logical ? "and" : "bitwise_and", {p, q});
   if (sign == "|") return b(logical ? "or" : "bitwise_or", {p, q});
   return b(logical ? "xor" : "bitwise_xor", {p, q});
+}
+
+/// The values of scalars that are all i64 constants, as the extents of a shape are.
+std::optional<std::vector<std::int64_t>> constant_integers(const ir::Builder& b,
+                                                           std::span<const ValueId> scalars) {
+  std::vector<std::int64_t> out;
+  for (const ValueId v : scalars) {
+    const Tensor* t = b.graph().constant(v);
+    if (t == nullptr || t->dtype() != DType::i64 || t->rank() != 0) return std::nullopt;
+    out.push_back(t->data_as<std::int64_t>()[0]);
+  }
+  return out;
 }
 
 }  // namespace
@@ -196,6 +210,7 @@ ValueId choose(ir::Builder& b, ValueId condition, ValueId then, ValueId otherwis
 
 ValueId stacked(ir::Builder& b, std::vector<ValueId> items) {
   if (items.empty()) return b.constant(Tensor::zeros(DType::f64, {0}));
+  if (const auto integers = constant_integers(b, items)) return b.integers(*integers);
   DType dtype = dtype_of(b, items[0]);
   const Shape shape = shape_of(b, items[0]);
   for (const ValueId v : items) {

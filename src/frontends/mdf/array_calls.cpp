@@ -3,6 +3,8 @@
 #include "frontends/mdf/arithmetic.h"
 #include "frontends/mdf/call_table.h"
 
+#include <limits>
+
 namespace rondel::mdf {
 namespace {
 
@@ -82,14 +84,16 @@ ValueId expm1_call(Builder& b, Values x) {
   return b("where", {is_near, near, b("sub", {b("exp", {v}), one})});
 }
 
-/// sqrt(x^2 + y^2), without overflow of the squares.
+/// sqrt(x^2 + y^2), without overflow of the squares; infinite beside an infinity, even of NaN.
 ValueId hypot_call(Builder& b, Values x) {
   const auto [p, q] = promoted(b, b("abs", {as_float(b, x[0])}), b("abs", {as_float(b, x[1])}));
   const ValueId more = b("max", {p, q}), less = b("min", {p, q});
   const ValueId zero = b.scalar(dtype_of(b, p), 0), one = b.scalar(dtype_of(b, p), 1);
   const ValueId slope = b("where", {b("equal", {more, zero}), zero, b("div", {less, more})});
   const ValueId found = b("mul", {more, b("sqrt", {b("add", {one, b("mul", {slope, slope})})})});
-  return b("where", {b("is_inf", {more}), more, found});
+  const ValueId infinite = b("or", {b("is_inf", {p}), b("is_inf", {q})});
+  return b("where",
+           {infinite, b.scalar(dtype_of(b, p), std::numeric_limits<double>::infinity()), found});
 }
 
 /// The step function: 0 below 0, 1 above, `x[1]` at 0.

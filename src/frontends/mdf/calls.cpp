@@ -75,6 +75,23 @@ Call python_extreme(const char* reduce, const char* op) {
           }};
 }
 
+/// NumPy's round: to the nearest multiple of a power of ten, which is scaled to an integer and
+/// back.
+ValueId rounded_to(Builder& b, Values x) {
+  const ValueId v = as_number(b, x[0]);
+  const Tensor* digits = x.size() == 1 ? nullptr : b.graph().constant(x[1]);
+  require(
+      x.size() == 1 || (digits != nullptr && digits->dtype() == DType::i64 && digits->size() == 1),
+      "the number of decimals is given by an integer");
+  const std::int64_t decimals = digits == nullptr ? 0 : digits->data_as<std::int64_t>()[0];
+  if (dtype_of(b, v) == DType::i64 && decimals >= 0) return v;
+  if (decimals == 0) return b("round", {v});
+  const ValueId scale = b.scalar(std::pow(10.0, std::abs(static_cast<double>(decimals))));
+  const ValueId rounded = b("round", {binary(b, decimals > 0 ? "*" : "/", v, scale)});
+  const ValueId back = binary(b, decimals > 0 ? "/" : "*", rounded, scale);
+  return dtype_of(b, v) == DType::i64 ? cast(b, back, DType::i64) : back;
+}
+
 /// A rounding function. Those of math and Python return integers, those of NumPy keep floats.
 Call rounding(const char* op, bool to_integer) {
   return {1, 1, [op, to_integer](Builder& b, Values x) {
@@ -150,13 +167,13 @@ ValueId clip_call(Builder& b, Values x) {
 }
 
 /// An array filled with a number. Its shape must be a constant.
-ValueId filled(Builder& b, ValueId shape, double with) {
+ValueId filled(Builder& b, ValueId shape, ValueId with) {
   const Tensor* extents = b.graph().constant(shape);
   require(extents != nullptr && extents->dtype() == DType::i64 && extents->rank() <= 1,
           "a shape is given by numbers");
-  return b("expand",
-           {b.scalar(with),
-            extents->rank() == 1 ? shape : b.integers({extents->data_as<std::int64_t>()[0]})});
+  return b(
+      "expand",
+      {with, extents->rank() == 1 ? shape : b.integers({extents->data_as<std::int64_t>()[0]})});
 }
 
 const CallTable& functions() {
@@ -227,14 +244,20 @@ const CallTable& functions() {
         {"numpy.min", reduction("reduce_min")},
         {"numpy.amax", reduction("reduce_max")},
         {"numpy.amin", reduction("reduce_min")},
-        {"round", rounding("round", true)},
+        {"round",
+         {1, 2,
+          [](Builder& b, Values x) {
+            return x.size() == 1 ? rounding("round", true).write(b, x) : rounded_to(b, x);
+          },
+          "ndigits"}},
         {"int", rounding("", true)},
         {"math.floor", rounding("floor", true)},
         {"math.ceil", rounding("ceil", true)},
         {"math.trunc", rounding("", true)},
         {"numpy.floor", rounding("floor", false)},
         {"numpy.ceil", rounding("ceil", false)},
-        {"numpy.round", rounding("round", false)},
+        {"numpy.round", {1, 2, rounded_to, "decimals"}},
+        {"numpy.around", {1, 2, rounded_to, "decimals"}},
         {"numpy.rint", rounding("round", false)},
         {"float", conversion(DType::f64)},
         {"bool", conversion(DType::boolean)},
@@ -252,8 +275,10 @@ const CallTable& functions() {
         {"numpy.array", {1, 1, [](Builder&, Values x) { return x[0]; }}},
         {"numpy.where", {3, 3, where_call}},
         {"numpy.clip", {3, 3, clip_call}},
-        {"numpy.zeros", {1, 1, [](Builder& b, Values x) { return filled(b, x[0], 0); }}},
-        {"numpy.ones", {1, 1, [](Builder& b, Values x) { return filled(b, x[0], 1); }}},
+        {"numpy.zeros",
+         {1, 1, [](Builder& b, Values x) { return filled(b, x[0], b.scalar(0.0)); }}},
+        {"numpy.ones", {1, 1, [](Builder& b, Values x) { return filled(b, x[0], b.scalar(1.0)); }}},
+        {"numpy.full", {2, 2, [](Builder& b, Values x) { return filled(b, x[0], x[1]); }}},
         {"numpy.logical_and",
          {2, 2,
           [](Builder& b, Values x) {

@@ -38,6 +38,11 @@ CASES = {
     "batch_normalization in training, broadcast": (
         "r, m, v = BatchNormalization <training_mode = 1> (x, w, w, w, w)", dict(x=f(2, 3, 4), w=f(4)), dict(x=f(2, 3, 4), w=f(1))
     ),
+    "batch_normalization, one channel": ("r = BatchNormalization (x, w, w, w, w)", dict(x=f(3, 5), w=f(1)), dict(x=f(3, 5), w=f(5))),
+    "batch_normalization, no channel": ("r = BatchNormalization (x, w, w, w, w)", dict(x=f(3, 5), w=f(1)), dict(x=f(3, 5), w=f(0))),
+    "batch_normalization in training, one channel": (
+        "r, m, v = BatchNormalization <training_mode = 1> (x, w, w, w, w)", dict(x=f(3, 5), w=f(1)), dict(x=f(3, 5), w=f(5))
+    ),
     "p_relu": ("r = PRelu (x, w)", dict(x=f(3, 5), w=f(5)), dict(x=f(3, 5), w=f(4))),
     "clip": ("r = Clip (x, w)", dict(x=f(3, 5), w=f()), dict(x=f(3, 5), w=f(4))),
     "arg_max": ("r = ArgMax <axis = 0> (x)", dict(x=f(3, 5), w=f(1)), dict(x=f(3, 0), w=f(1))),

@@ -372,10 +372,13 @@ def sequence_read(g):
 
 
 def optional(g):
-    """Optionals made, asked and opened."""
+    """Optionals made, asked and opened; values that are none, opened."""
     rng = g.writer.random
-    form = rng.choice(["make", "has", "get"])
-    if form == "make":
+    form = rng.choice(["make", "has", "get", "pass"] if g.writer.mood.opset >= 18 else ["make", "has", "get"])
+    if form == "pass":
+        a = g.pick(kind=rng.choice(["tensor", "tensor", "seq"]))
+        g.emit("OptionalGetElement", [a], like=a, kind=a.kind, dtype=a.dtype)
+    elif form == "make":
         kind = rng.choice(["tensor", "tensor", "seq"])
         a = g.pick(kind=kind)
         g.emit("Optional", [a], kind="opt" if kind == "tensor" else "optseq", dtype=a.dtype)

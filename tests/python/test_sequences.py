@@ -203,6 +203,21 @@ def test_get_element_of_a_tensor_is_the_tensor():
     same(run(text, {"x": f32(1, 2)})[0], f32(1, 2))
 
 
+@pytest.mark.parametrize("jit", ["0", "1", "quick", "2"])
+@pytest.mark.parametrize("n", ["n", "1, 1, 4"])
+def test_get_element_of_a_tensor_that_is_computed(jit, n, monkeypatch):
+    monkeypatch.setenv("RONDEL_JIT", jit)
+    text = f"""main (float[{n}] x) => (float[{n}] y, float[{n}] z) {{
+      a = Sin (x)  b = OptionalGetElement (a)
+      c = Cos (x)  d = OptionalGetElement (c)
+      y = Neg (b)  z = Neg (d)
+    }}"""
+    x = np.arange(4, dtype=np.float32).reshape(4 if n == "n" else (1, 1, 4))
+    y, z = run(text, {"x": x}, 18)
+    np.testing.assert_allclose(y, -np.sin(x), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(z, -np.cos(x), rtol=1e-6, atol=1e-6)
+
+
 def test_optional_of_a_sequence():
     text = """
     main (seq(float[n]) q) => (optional(seq(float[n])) o, seq(float[n]) r) {

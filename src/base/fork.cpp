@@ -3,6 +3,8 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -10,8 +12,9 @@ namespace rondel {
 namespace {
 
 struct Registry {
-  std::mutex mutex;             // held from before a fork until after it, in parent and child
-  std::vector<ForkAware*> all;  // outer locks first
+  std::mutex mutex;  // held from before a fork until after it, in parent and child
+  std::array<std::vector<ForkAware*>, 3> all;  // by ForkOrder
+  std::atomic<unsigned> generation = 0;
 
   Registry() {
     pthread_atfork([] { instance().before(); }, [] { instance().in_parent(); },
@@ -25,28 +28,36 @@ struct Registry {
 
   void before() {
     mutex.lock();
-    for (ForkAware* each : all) each->before_fork();
+    for (const auto& same : all)
+      for (ForkAware* each : same) each->before_fork();
   }
   void in_parent() {
-    for (ForkAware* each : all) each->after_fork_in_parent();
+    for (const auto& same : all)
+      for (ForkAware* each : same) each->after_fork_in_parent();
     mutex.unlock();
   }
   void in_child() {
-    for (ForkAware* each : all) each->after_fork_in_child();
+    ++generation;
+    for (const auto& same : all)
+      for (ForkAware* each : same) each->after_fork_in_child();
     mutex.unlock();
   }
 };
 
 }  // namespace
 
-ForkRegistration::ForkRegistration(ForkAware& object, bool outer) : object_(object) {
+unsigned fork_generation() {
+  return Registry::instance().generation.load(std::memory_order_relaxed);
+}
+
+ForkRegistration::ForkRegistration(ForkAware& object, ForkOrder order)
+    : object_(object), order_(order) {
   const std::lock_guard lock(Registry::instance().mutex);
-  auto& all = Registry::instance().all;
-  all.insert(outer ? all.begin() : all.end(), &object_);
+  Registry::instance().all[static_cast<std::size_t>(order_)].push_back(&object_);
 }
 ForkRegistration::~ForkRegistration() {
   const std::lock_guard lock(Registry::instance().mutex);
-  std::erase(Registry::instance().all, &object_);
+  std::erase(Registry::instance().all[static_cast<std::size_t>(order_)], &object_);
 }
 
 }  // namespace rondel

@@ -1,8 +1,12 @@
 #pragma once
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 
 namespace rondel {
+
+/// How many forks lie between this process and the one that loaded the library.
+unsigned fork_generation();
 
 /// An object that owns threads. A child of fork() has none of these threads, and its locks are in
 /// the state they had at the fork: the child re-creates the guarded data and leaks the old data.
@@ -19,25 +23,29 @@ class ForkAware {
   virtual ~ForkAware() = default;
 };
 
+/// When a fork takes a lock: before the usual ones if others are taken under it, after them if it
+/// is taken under others and none under it.
+enum class ForkOrder : std::uint8_t { outer, usual, inner };
+
 /// Must be the last member of a ForkAware object. The object's functions are called from the
 /// construction of this member until its destruction. Another thread may fork at any moment in
 /// between, and then all other members must exist.
 class ForkRegistration {
  public:
-  /// `outer`: a lock under which others of this kind are taken; a fork takes it before them.
-  explicit ForkRegistration(ForkAware&, bool outer = false);
+  explicit ForkRegistration(ForkAware&, ForkOrder = ForkOrder::usual);
   ~ForkRegistration();
   ForkRegistration(const ForkRegistration&) = delete;
   ForkRegistration& operator=(const ForkRegistration&) = delete;
 
  private:
   ForkAware& object_;
+  const ForkOrder order_;
 };
 
 /// A mutex that a child of fork() finds unlocked, and what it guards whole: a fork waits for it.
 class ForkMutex : ForkAware {
  public:
-  explicit ForkMutex(bool outer = false) : registration_(*this, outer) {}
+  explicit ForkMutex(ForkOrder order = ForkOrder::usual) : registration_(*this, order) {}
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
 
@@ -65,7 +73,7 @@ class FirstUse {
 
  private:
   std::atomic<bool> done_ = false;
-  ForkMutex mutex_{true};
+  ForkMutex mutex_{ForkOrder::outer};
 };
 
 }  // namespace rondel

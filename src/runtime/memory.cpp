@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/copy.h"
 #include "base/error.h"
+#include "base/fork.h"
 #include "base/poison.h"
 #include "base/release.h"
 
@@ -38,16 +39,41 @@ std::size_t class_bytes(std::size_t c) {
   return (std::size_t{1} << power) + (quarter << (power - 2));
 }
 
+/// Blocks that were given back, by size class. A fork waits until none is being moved.
+struct FreeBlocks {
+  ~FreeBlocks() {
+    for (std::size_t c = 0; c < blocks.size(); ++c)
+      for (void* block : blocks[c]) give_back_block(block, class_bytes(c));
+  }
+  /// A block of a size class; null if there is none.
+  void* take(std::size_t c) {
+    const std::lock_guard lock(mutex);
+    if (blocks[c].empty()) return nullptr;
+    void* block = blocks[c].back();
+    blocks[c].pop_back();
+    kept -= class_bytes(c);
+    return block;
+  }
+  /// Whether the block is kept: not if the pool has enough.
+  bool keep(void* block, std::size_t c) {
+    const std::lock_guard lock(mutex);
+    if (kept + class_bytes(c) > most_kept) return false;
+    blocks[c].push_back(block);
+    kept += class_bytes(c);
+    return true;
+  }
+
+  ForkMutex mutex{ForkOrder::inner};
+  std::vector<std::vector<void*>> blocks{class_count};
+  std::size_t kept = 0;
+};
+
 }  // namespace
 
 struct Memory::Pool {
-  Pool(std::size_t b, bool c) : budget(b), checked(c), free(class_count) {}
+  Pool(std::size_t b, bool c) : budget(b), checked(c), free(std::make_unique<FreeBlocks>()) {}
   Pool(std::size_t b, std::shared_ptr<Pool> p)
       : budget(b), checked(p->checked), parent(std::move(p)) {}
-  ~Pool() {
-    for (std::size_t c = 0; c < free.size(); ++c)
-      for (void* block : free[c]) give_back_block(block, class_bytes(c));
-  }
 
   void claim(std::size_t bytes) {
     std::size_t now = used.load(std::memory_order_relaxed);
@@ -74,42 +100,20 @@ struct Memory::Pool {
 
   void* take(std::size_t c) {
     if (parent) return parent->take(c);
-    {
-      const std::lock_guard lock(mutex);
-      if (!free[c].empty()) {
-        void* block = free[c].back();
-        free[c].pop_back();
-        kept -= class_bytes(c);
-        return block;
-      }
-    }
-    return take_block(class_bytes(c));
+    void* block = free->take(c);
+    return block != nullptr ? block : take_block(class_bytes(c));
   }
 
-  void give_back(void* block, std::size_t c) {
-    unclaim(class_bytes(c));
-    keep(block, c);
-  }
   void keep(void* block, std::size_t c) {
     if (parent) return parent->keep(block, c);
-    {
-      const std::lock_guard lock(mutex);
-      if (kept + class_bytes(c) <= most_kept) {
-        free[c].push_back(block);
-        kept += class_bytes(c);
-        return;
-      }
-    }
-    give_back_block(block, class_bytes(c));
+    if (!free->keep(block, c)) give_back_block(block, class_bytes(c));
   }
 
   const std::size_t budget;
   const bool checked;
   const std::shared_ptr<Pool> parent;  ///< claims and blocks are its, too
   std::atomic<std::size_t> used{0};
-  std::mutex mutex;
-  std::vector<std::vector<void*>> free;
-  std::size_t kept = 0;
+  const std::unique_ptr<FreeBlocks> free;  ///< null if the parent has them
 };
 
 namespace {
@@ -170,6 +174,7 @@ struct Memory::Strings {
     pool->claim(bytes);
     claimed += bytes;
   }
+  void uncount() { pool->unclaim(std::exchange(claimed, 0)); }
 
   std::shared_ptr<Pool> pool;
   std::size_t claimed = 0;
@@ -191,7 +196,7 @@ struct Memory::Strings {
     }
   }
   void give_back() {
-    pool->unclaim(claimed);
+    uncount();
     const auto release = [n = made, bytes = count * sizeof(std::string)](std::string* s) {
       std::destroy_n(s, n);
       give_back_block(s, bytes);
@@ -213,7 +218,14 @@ struct Memory::StringsOwner {
 struct Memory::BlockOwner {
   std::shared_ptr<Pool> pool;
   std::size_t size_class;
-  void operator()(void* block) const { pool->give_back(block, size_class); }
+  bool counted = true;
+  void uncount() {
+    if (std::exchange(counted, false)) pool->unclaim(class_bytes(size_class));
+  }
+  void operator()(void* block) {
+    uncount();
+    pool->keep(block, size_class);
+  }
 };
 
 Memory::Memory(std::size_t budget, bool checked) : pool_(std::make_shared<Pool>(budget, checked)) {}
@@ -275,6 +287,13 @@ Tensor Memory::allocate(DType dtype, Shape shape) {
   if (pool_->checked) poison(dtype, block, bytes);
   Shape strides = row_major_strides(shape);
   return Tensor(dtype, std::move(shape), std::move(strides), block, std::move(owner));
+}
+
+void Memory::uncount(const Tensor& t) {
+  const auto& owner = t.owner();
+  if (auto* block = std::get_deleter<BlockOwner>(owner)) block->uncount();
+  else if (auto* strings = std::get_deleter<StringsOwner>(owner)) strings->block->uncount();
+  else if (auto* claiming = std::get_deleter<ClaimingOwner>(owner)) claiming->uncount(owner.get());
 }
 
 void Memory::claim(std::size_t bytes) { pool_->claim(bytes); }

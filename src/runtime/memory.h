@@ -36,6 +36,14 @@ class Memory {
   /// budget.
   void claim(std::size_t bytes);
   void unclaim(std::size_t bytes);
+  /// No longer counts the memory of a tensor that leaves a run, whose only owner is the caller.
+  static void uncount(const Tensor&);
+  /// The deleter of an object that claims bytes itself. `uncount`: gives up what it has claimed.
+  struct ClaimingOwner {
+    void (*uncount)(void*);
+    void (*destroy)(void*);
+    void operator()(void* object) const { destroy(object); }
+  };
   /// Bytes in use now.
   std::size_t in_use() const;
   /// The size in bytes, without those behind it, of the block that begins at the tensor's address,

@@ -372,6 +372,23 @@ std::optional<NativeLoop::Outcome> NativeLoop::run(Frame& frame, const LoopStart
   return Outcome{*trips, !start.conditional || go_ != 0};
 }
 
+/// Makes room for the items of the trips up to `to`, or, where memory does not suffice, of fewer;
+/// returns up to which.
+std::int64_t NativeLoop::prepare_rows(std::span<Stack> stacks, std::int64_t from, std::int64_t to) {
+  while (true) {
+    try {
+      for (ItemStack& s : stacks_) {
+        s.rows = stacks[s.stack].prepare(s.dtype, s.item, to);
+        buffers_.point_at(s.binding, s.rows);
+      }
+      return to;
+    } catch (const Error& e) {
+      if (e.blame() != Blame::limit || to - from <= 1) throw;
+      to = from + std::max<std::int64_t>((to - from) / 4, 1);
+    }
+  }
+}
+
 /// The number of trips made; nullopt if the loop must run step by step.
 std::optional<std::int64_t> NativeLoop::run_trips(Frame& frame, const LoopStart& start,
                                                   std::span<Stack> stacks) {
@@ -395,10 +412,7 @@ std::optional<std::int64_t> NativeLoop::run_trips(Frame& frame, const LoopStart&
     const bool whole = code.native() && !growing;
     std::int64_t to = whole || most - from <= chunk ? most : from + chunk;
     if (extents_change()) to = std::min(to, room_);
-    for (ItemStack& s : stacks_) {
-      s.rows = stacks[s.stack].prepare(s.dtype, s.item, to);
-      buffers_.point_at(s.binding, s.rows);
-    }
+    to = prepare_rows(stacks, from, to);
     params_.assign({from, to, start.certain ? *start.trips : 0, run.max_trips});
     params_.insert(params_.end(), sizes_.values().begin(), sizes_.values().end());
     const std::int64_t begun = run.trace == nullptr ? 0 : RunTrace::now();

@@ -221,6 +221,7 @@ class NativeLoop {
     Tensor rows = {};  ///< the rows that the program may write now
   };
   void bind(Frame&, const LoopStart&);
+  std::int64_t prepare_rows(std::span<Stack> stacks, std::int64_t from, std::int64_t to);
   std::optional<std::int64_t> run_trips(Frame&, const LoopStart&, std::span<Stack> stacks);
   bool lay_out(const std::function<void()>& allocate);
   std::int64_t first_room(const LoopStart&, std::int64_t most);

@@ -41,8 +41,16 @@ struct Stack::Reserved {
     }
     throw_error(Blame::limit, "the system cannot reserve address space for a loop's stack");
   }
+  static std::shared_ptr<Reserved> make(const Memory& m) {
+    return {new Reserved(m),
+            Memory::ClaimingOwner{[](void* r) { static_cast<Reserved*>(r)->uncount(); },
+                                  [](void* r) { delete static_cast<Reserved*>(r); }}};
+  }
+  void uncount() {
+    if (std::exchange(counted, false)) memory.unclaim(claimed);
+  }
   ~Reserved() {
-    memory.unclaim(claimed);
+    uncount();
     if (claimed < least_released_later) ::munmap(base, size);
     else
       release_later(base, [n = size, used = claimed](void* p) {
@@ -79,6 +87,7 @@ struct Stack::Reserved {
   Memory memory;
   void* base = nullptr;
   std::size_t size = 0, claimed = 0;
+  bool counted = true;
 };
 
 Stack::Stack(StackNames names, std::int64_t axis, bool reversed)
@@ -212,7 +221,7 @@ void Stack::grow(std::size_t bytes) {
       const std::size_t size = std::clamp(2 * bytes, least_block, most_block);
       block_ = run_->memory.allocate(DType::u8, {static_cast<std::int64_t>(size)});
     } else {
-      reserved_ = std::make_shared<Reserved>(run_->memory);
+      reserved_ = Reserved::make(run_->memory);
       reserved_->need(bytes);
     }
     if (before > 0) std::memcpy(base(), old.data(), before);

@@ -10,9 +10,9 @@
 #include "compile/plan_builder.h"
 #include "ir/text.h"
 #include "session/carried.h"
+#include "session/fork_safe_plans.h"
 #include "session/from_graph.h"
 #include "session/options.h"
-#include "session/plans.h"
 #include "session/ports.h"
 #include "session/shared_constants.h"
 #include "session/watchdog.h"
@@ -23,6 +23,11 @@
 
 namespace rondel {
 namespace {
+
+ir::Graph with_shared_constants(ir::Graph g) {
+  session::share_constants(g);
+  return g;
+}
 
 Tensor copied(const runtime::Run& run, const Tensor& t) {
   const Tensor copy(t.dtype(), t.shape());
@@ -63,8 +68,9 @@ void own(const runtime::Run& run, Value& v) {
 
 struct Session::Impl {
   Impl(ir::Graph g, ModelInfo i, const SessionOptions& o, const session::SharedResources& shared)
-      : options(session::checked(o)), info(std::move(i)), graph(std::move(g)),
-        memory(shared.memory) {
+      : options(session::checked(o)), info(std::move(i)),
+        graph(with_shared_constants(std::move(g))), memory(shared.memory),
+        plans([this, shared] { return std::make_unique<session::Plans>(graph, options, shared); }) {
     const auto& root = graph.root();
     for (std::size_t i = 0; i < root.params.size(); ++i) {
       if (graph.roles.contains(root.params[i])) continue;  // the seed, which is not fed by name
@@ -77,8 +83,6 @@ struct Session::Impl {
                                       graph.declared_outputs[j].kind() == ir::Type::Kind::none
                                           ? graph.value(root.results[j]).type
                                           : graph.declared_outputs[j]));
-    session::share_constants(graph);
-    plans = std::make_unique<session::Plans>(graph, options, shared);
   }
 
   /// The values of the inputs in order, checked. `carried`: values of the inputs that are not fed.
@@ -189,7 +193,8 @@ struct Session::Impl {
     std::vector<Value> results;
     {
       std::vector<Value> values = inputs();
-      const session::Plans::Choice choice = plans->choose(values);
+      const session::ForkSafePlans::Use planned(plans);
+      const session::Plans::Choice choice = planned->choose(values);
       const runtime::Plan& p = choice.plan();
       const runtime::FrameLease frame(p, run);
       for (std::size_t i = 0; i < values.size(); ++i) frame->set(p.params[i], std::move(values[i]));
@@ -198,7 +203,10 @@ struct Session::Impl {
       else session::execute_step(*frame, watch, carried);
       for (const std::size_t j : wanted) results.push_back((*frame)[p.results[j]]);
     }
-    for (Value& v : results) v = owned(run, std::move(v));
+    for (Value& v : results) {
+      v = owned(run, std::move(v));
+      if (v.is_tensor()) runtime::Memory::uncount(v.tensor());
+    }
     for (session::Carried& c : carried) own(run, c.value);
     return results;
   }
@@ -211,7 +219,7 @@ struct Session::Impl {
   ir::Graph graph;                       ///< as imported
   std::vector<std::string> input_names;  ///< of inputs that are fed by name
   runtime::Memory memory;
-  std::unique_ptr<const session::Plans> plans;
+  const session::ForkSafePlans plans;
   std::vector<PortInfo> inputs, outputs;
 };
 
@@ -251,7 +259,7 @@ std::vector<Value> session::FromGraph::run(const Session& s, std::vector<Value> 
 }
 
 const ir::Graph& session::FromGraph::of(const Session& s, bool compiled) {
-  return compiled ? s.impl_->plans->graph() : s.impl_->graph;
+  return compiled ? s.impl_->plans.now().graph() : s.impl_->graph;
 }
 
 const std::vector<PortInfo>& Session::inputs() const { return impl_->inputs; }
@@ -277,14 +285,14 @@ std::vector<Value> Session::run_in_order(std::span<const Value> inputs, const Ru
       impl_->numbers_of({}), [&] { return impl_->bind(inputs); }, o);
 }
 
-bool Session::draws() const { return impl_->plans->general().seed >= 0; }
+bool Session::draws() const { return impl_->plans.now().general().seed >= 0; }
 
 std::map<std::string, std::string> Session::how_it_ran(bool tiers) const {
-  return impl_->plans->log().all(tiers);
+  return impl_->plans.now().log().all(tiers);
 }
 
 std::string Session::ir_text(bool imported) const {
-  return ir::to_text(imported ? impl_->graph : impl_->plans->graph());
+  return ir::to_text(imported ? impl_->graph : impl_->plans.now().graph());
 }
 
 struct Stepper::Impl {

@@ -439,6 +439,30 @@ def test_the_memory_budget_counts_text(text, jit):
         assert np.size(got) == 1000 and np.ravel(got)[-1] == TEXT
 
 
+RESULTS = {
+    "tensor": "main (float[n] x) => (float[n] y) { y = Neg (x) }",
+    "strings": "main (string[n] x) => (string[n] y) { y = StringConcat (x, x) }",
+    "stack": """main (float[n] x) => (float[m, n] y) <bool yes = {1}, float one = {1}, float two = {2}> {
+      last, y = Loop ("", yes, x) <body = b (int64 i, bool go, float[n] v) => (bool on, float[n] w, float[n] item) {
+        w = Add (v, one)  item = Neg (w)  at = ReduceMax <keepdims = 0> (w)  on = Less (at, two)
+      }>
+    }""",
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.parametrize("jit", [True, False])
+def test_results_that_are_kept_do_not_count_against_the_budget(name, jit):
+    s = session(model(RESULTS[name], 21), options=options(jit=jit, max_memory_bytes=8_000_000))
+    x = np.full(30_000, "x" * 20, object) if name == "strings" else np.zeros(300_000, np.float32)
+    kept = [s.run(None, {"x": x})[0] for _ in range(20)]
+    assert all(y.shape == kept[0].shape for y in kept)
+    del kept
+    s.run(None, {"x": x})
+    with refused(rondel.LimitExceeded, "budget"):
+        s.run(None, {"x": np.repeat(x, 12)})
+
+
 # ---- feeds ----------------------------------------------------------------------------------------------
 
 

@@ -119,6 +119,21 @@ def test_a_state_that_outgrows_the_memory_is_named(monkeypatch):
     assert got.shape == (3, 6)
 
 
+def test_a_stack_takes_no_more_memory_than_the_trips_need(monkeypatch):
+    """A condition ends the loop after 5,000 trips, whose items are 20 MB; the rows of as many trips again would not fit."""
+    made = model("""main (float[1000] x, float most) => (float[m,1000] z) <bool yes = {1}, float one = {1}> {
+      y, z = Loop ("", yes, x) <body = b (int64 i, bool go, float[1000] v) => (bool on, float[1000] w, float[1000] item) {
+        w = Add (v, one)  item = Mul (v, w)  at = ReduceMax <keepdims = 0> (w)  on = Less (at, most)
+      }>
+    }""")
+    options = rondel.SessionOptions()
+    options.max_memory_bytes = 26_000_000
+    for jit in WAYS:
+        run_as(monkeypatch, jit)
+        got = rondel.InferenceSession(made.SerializeToString(), options).run(None, {"x": np.zeros(1000, np.float32), "most": np.float32(5000)})[0]
+        assert got.shape == (5000, 1000) and (got[:, 0] == np.arange(5000) * np.arange(1, 5001, dtype=np.float32)).all()
+
+
 def test_a_run_that_fails_leaves_nothing_to_the_next(monkeypatch):
     """In an outer loop that runs step by step, the inner loop is entered again after a run that failed in it."""
     made = model("""main (int64 n, float[T,6] s, float[1,6] x, int64 bad) => (float[S,6] last) {

@@ -134,6 +134,24 @@ def test_a_fork_while_other_threads_run(tmp_path):
     """) == "0 0 0 0 0 0 3\n"
 
 
+def test_a_fork_while_another_thread_makes_its_first_run(tmp_path):
+    """What that run has locked stays locked in the child, which makes plans of its own for the same session."""
+    assert program(tmp_path, """
+    steps = " ".join(f"v{k + 1} = {('Sin', 'Cos', 'Tanh', 'Neg')[k % 4]} (v{k})" for k in range(1500))
+    body = f"step (int64 i, bool go, v0) => (bool on, last) {{ on = Identity (go)  {steps}  last = Identity (v1500) }}"
+    text = f"long (int64 n, float[m] x) => (float[m] y) {{ y = Loop (n, , x) <body = {body}> }}"
+    session = rondel.InferenceSession(onnx.parser.parse_model('<ir_version: 10, opset_import: ["" : 21]> ' + text))
+    feeds, found = {"n": np.array(2), "x": np.ones(5, np.float32)}, []
+    first = threading.Thread(target=lambda: found.append(session.run(None, feeds)[0].tolist()))
+    first.start()
+    time.sleep(0.05)
+    assert not found
+    print(in_child(lambda: session.run(None, feeds)[0].shape == session.run(None, {**feeds, "n": np.array(3)})[0].shape == (5,)))
+    first.join()
+    print(found == [session.run(None, feeds)[0].tolist()])
+    """) == "0\nTrue\n"
+
+
 def test_a_profile_of_a_forked_child_leaves_the_parents_alone(tmp_path):
     files = program(tmp_path, """
     options = rondel.SessionOptions()

@@ -100,7 +100,8 @@ void write(const fs::path& file, const std::string& text) {
   require(out.good(), "{} cannot be written: {}", file.string(), std::strerror(errno));
 }
 
-/// Runs a program with its output in a file; whether it succeeded.
+/// Runs a program with its output in a file; whether it succeeded, as far as the system tells: not
+/// in a process that ignores SIGCHLD.
 bool run(const std::vector<std::string>& command, const fs::path& output) {
   std::vector<char*> words;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
@@ -117,7 +118,7 @@ bool run(const std::vector<std::string>& command, const fs::path& output) {
   if (failed != 0) unsupported("{} cannot be started: {}", command[0], std::strerror(failed));
   int status = 0;
   while (::waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) return false;
+    if (errno != EINTR) return errno == ECHILD;
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 

@@ -92,7 +92,8 @@ def compile_model(
     try:
         fields, found = _rondel.compile_model(source, os.fspath(path), how, progress)
     except Error as error:
-        name_loading_error(error, source)
+        if error.frames or not isinstance(error, CallerError):  # else it may be about a shape or a place
+            name_loading_error(error, source)
         raise
     issue_warnings(found, stacklevel=3)
     return CompileReport(fields)

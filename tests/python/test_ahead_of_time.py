@@ -275,6 +275,23 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_model_is_read(tmp_
         rondel.compile_model("no model.onnx", tmp_path)
 
 
+def test_errors_that_are_not_about_the_model_have_no_name_of_such_errors(tmp_path):
+    for wrong in (
+        lambda: rondel.compile_model(ROOT, tmp_path / "missing" / "m.so"),
+        lambda: rondel.compile_model(ROOT, tmp_path),
+        lambda: rondel.compile_model(ROOT, tmp_path / "m.so", shapes={"a": [1, 2]}),
+    ):
+        with pytest.raises(rondel.CallerError) as raised:
+            wrong()
+        assert type(raised.value) is rondel.CallerError
+
+
+def test_a_process_that_ignores_its_children_compiles(tmp_path):
+    (tmp_path / "root.onnx").write_bytes(ROOT.SerializeToString())
+    code = "import rondel, signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN); rondel.compile_model('root.onnx', 'm.so'); rondel.load_compiled('m.so')"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+
+
 @pytest.mark.parametrize("name", ["int", "a-b", "rondel_x", "1x"])
 def test_a_name_that_c_does_not_take_is_refused(tmp_path, name):
     with pytest.raises(rondel.CallerError, match="no identifier of C"):

@@ -111,7 +111,7 @@ class SessionOptions(_Checked, _rondel.SessionOptions):
 
     intra_op_num_threads: threads that share a large op or a loop; 0: one per core. Results do not depend on it.
     graph_optimization_level: 0 none, 1 basic, 99 all, or onnxruntime's enum.
-    max_memory_bytes: the most memory that all runs of the session may hold at once.
+    max_memory_bytes: the most memory that all runs of the session may hold at once, not counting feeds, weights and results.
     max_trips: the most trips of any one loop.
     loop_cond: for a Loop whose cond is "": 'spec' ignores the body's cond, 'honour' stops the loop on it.
     jit: False uses only the interpreter, and generates no code.
@@ -314,6 +314,16 @@ class RunOptions(_Checked, _rondel.RunOptions):
 
     def get_run_config_entry(self, key: str) -> str:
         return self._entry(key)
+
+
+def drawing_from(first: int) -> RunOptions | None:
+    """Options of a run whose random ops draw other numbers than those of runs with another `first`, 0 or more: what is cut into parts
+    says where each part begins."""
+    if not first:
+        return None
+    options = RunOptions()
+    options.seed = (options.seed + first) % 2**64
+    return options
 
 
 Options = TypeVar("Options", SessionOptions, RunOptions)

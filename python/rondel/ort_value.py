@@ -78,17 +78,10 @@ class OrtValue(ExplainsMissingNames):
     def from_dlpack(cls, data: Any, /, is_bool_tensor: bool = False) -> OrtValue:
         """A tensor over the memory of another library's tensor, or of a DLPack capsule.
 
-        is_bool_tensor: the elements, which the capsule calls uint8, are bool.
+        is_bool_tensor: the elements, which are called uint8, are bool.
         """
         data = content_of(data)
-        if hasattr(data, "__dlpack__"):
-            return cls._of_array(arrays.as_array(data, "from_dlpack: the tensor", "a tensor on the CPU"))
-        try:
-            array = np.from_dlpack(_Capsule(data))
-        except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:
-            raise CallerError(f"from_dlpack: {data!r:.60} is no tensor that DLPack transfers: {error}") from None
-        if array.flags.c_contiguous and array.size:  # NumPy makes what comes in a capsule read-only
-            array = array_at(array.ctypes.data, array.dtype, array.shape, array)
+        array = arrays.as_array(data, "from_dlpack: the tensor", "a tensor on the CPU") if hasattr(data, "__dlpack__") else _array_of_capsule(data)
         return cls._of_array(array.view(np.bool_) if is_bool_tensor and array.dtype == np.uint8 else array)
 
     @classmethod
@@ -239,6 +232,16 @@ def array_at(address: int, element_type: ElementType, shape: Sequence[int], keep
 def _no_stream(stream, what):
     if stream is not None:
         raise CallerError(f"{what}: stream is {stream!r}; expected None: the CPU has no streams")
+
+
+def _array_of_capsule(capsule):
+    try:
+        array = np.from_dlpack(_Capsule(capsule))
+    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise CallerError(f"from_dlpack: {capsule!r:.60} is no tensor that DLPack transfers: {error}") from None
+    if array.flags.c_contiguous and array.size:  # NumPy makes what comes in a capsule read-only
+        array = array_at(array.ctypes.data, array.dtype, array.shape, array)
+    return array
 
 
 class _Capsule:

@@ -11,7 +11,7 @@ from .casting import fitting
 from .counts import checked_count
 from .errors import CallerError
 from .models import Model
-from .options import SessionOptions
+from .options import SessionOptions, drawing_from
 from .session import InferenceSession, requested_names
 
 
@@ -26,8 +26,9 @@ class Predictor:
     batch_size: the most rows of a run; None: all of a batch. Inputs of a fixed extent keep that.
     sess_options: how the model is compiled, and its limits.
 
-    Columns of numbers are cast to the inputs' dtypes where their kind allows it, and columns of lists are stacked. Raises
-    CallerError for a missing column, or an output without the rows; and the errors of InferenceSession.run.
+    Columns of numbers are cast to the inputs' dtypes where their kind and their range allow it, and columns of lists are stacked. Random
+    ops draw anew for each run. Raises CallerError for a missing column, columns of different lengths, or an output without the rows; and
+    the errors of InferenceSession.run.
     """
 
     def __init__(
@@ -55,10 +56,11 @@ class Predictor:
         extents = {i.shape[0] for i in inputs if i.shape and isinstance(i.shape[0], int)}
         self._extent = extents.pop() if len(extents) == 1 else None
         self._most = None if batch_size is None else checked_count("predict: batch_size", batch_size)
+        self._done = 0  # rows of earlier calls
 
     def __call__(self, batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         feeds = {name: fitting(_array(batch, column), kind) for name, (kind, column) in self._inputs.items()}
-        rows = len(next(iter(feeds.values()))) if feeds else 0
+        rows = self._rows_of(feeds)
         kept = [name for name in batch if name not in {column for _, column in self._inputs.values()}] if self._keep is None else self._keep
         passed = {name: _column(batch, name) for name in kept}
         for name in self._outputs:
@@ -66,7 +68,15 @@ class Predictor:
                 raise CallerError(f"predict: {name!r} is a column and an output; name the columns to keep in keep=")
         step = self._extent or min(max(rows, 1), self._most or max(rows, 1))
         parts = [self._part(feeds, first, min(first + step, rows)) for first in range(0, max(rows, 1), step)]
+        self._done += rows
         return {**passed, **{name: x[0] if len(x) == 1 else np.concatenate(x) for name, *x in zip(self._outputs, *parts)}}
+
+    def _rows_of(self, feeds):
+        rows = {name: len(x) for name, x in feeds.items()}
+        if len(set(rows.values())) > 1:
+            listed = ", ".join(f"{self._inputs[name][1]!r} has {count}" for name, count in rows.items())
+            raise CallerError(f"predict: the columns have different numbers of rows: {listed}")
+        return next(iter(rows.values()), 0)
 
     def _part(self, feeds, first, end):
         count = end - first
@@ -74,7 +84,7 @@ class Predictor:
         part = {name: x[first:end] for name, x in feeds.items()}
         if count < extent:
             part = {name: _filled(x, extent) for name, x in part.items()}
-        found = self._session.run(self._outputs, part)
+        found = self._session.run(self._outputs, part, drawing_from(self._done + first))
         return [_rows(name, x, extent)[:count] for name, x in zip(self._outputs, found)]
 
 

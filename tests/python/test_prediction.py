@@ -56,6 +56,27 @@ def test_runs_of_a_few_rows_give_the_same(size):
     assert Predictor(linear(), outputs="y", batch_size=size)({"x": X[:0]})["y"].shape == (0, 2)
 
 
+def test_columns_of_other_lengths_are_refused():
+    with pytest.raises(rondel.CallerError, match="different numbers of rows: 'x' has 2, 'z' has 4"):
+        Predictor(models.model("sum (float[n] x, float[m] z) => (float[k] y) { y = Add (x, z) }"))({"x": X[:2, 0], "z": X[:4, 0]})
+
+
+def test_integers_that_an_input_does_not_hold_are_refused():
+    same = Predictor(models.model("same (int8[n] x) => (int8[n] y) { y = Identity (x) }"))
+    assert same({"x": np.array([1, -128, 127])})["y"].tolist() == [1, -128, 127]
+    for wrong in ([1, 128], [-129]):
+        with pytest.raises(rondel.CallerError, match="expected i8"):
+            same({"x": np.array(wrong)})
+
+
+def test_each_run_draws_its_own_numbers():
+    noise = models.model("noise (float[n] x) => (float[n] y) { y = RandomUniformLike (x) }")
+    drawing = Predictor(noise, batch_size=2)
+    drawn = [x for _ in range(2) for x in drawing({"x": X[:, 0]})["y"].tolist()]
+    assert len(set(drawn)) == 14
+    assert Predictor(noise, batch_size=2)({"x": X[:, 0]})["y"].tolist() == drawn[:7]
+
+
 def test_no_rows():
     assert Predictor(linear(), outputs="y")({"x": X[:0]})["y"].shape == (0, 2)
 

@@ -66,6 +66,55 @@ def test_a_pickled_model_keeps_its_options():
     assert usual.run(3, 0.1)["sine_node.out_port"].tolist() == rondel.mdf.load(STATES).run(3, 0.1)["sine_node.out_port"].tolist()
 
 
+NOISE = "noise (float x) => (float y) { y = RandomUniformLike (x) }"
+NOISE_IN_MDF = {"graphs": {"g": {"nodes": {"A": {
+    "parameters": {"k": {"value": 0.0}}, "functions": {"noise": {"function": "onnx::RandomUniform", "args": {"shape": [1]}}},
+    "output_ports": {"y": {"value": "noise + k"}},
+}}}}}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        lambda: sweeps.OnnxSweep(models.model(NOISE), {"x": sweeps.over(np.zeros(8, np.float32))}),
+        lambda: sweeps.MdfSweep(rondel.mdf.loads(NOISE_IN_MDF), set={"A.k": sweeps.over(np.zeros(8))}),
+    ],
+)
+def test_each_point_draws_its_own_numbers(job, tmp_path):
+    for batch in (1, 3, 8):
+        sweeps.run(job(), tmp_path / "rows.csv", batch=batch, progress=False)
+        drawn = [list(row.values())[-1] for row in csv.DictReader(open(tmp_path / "rows.csv"))]
+        assert len(set(drawn)) == 8
+
+
+def test_columns_that_change_from_part_to_part_are_refused(tmp_path):
+    ranges = models.model("ranges (int64 n) => (int64[k] y, int64 s) <int64 zero = {0}, int64 one = {1}> { y = Range (zero, n, one) s = Add (n, one) }")
+    job = sweeps.OnnxSweep(ranges, {"n": sweeps.over([2, 3, 1])})
+    with pytest.raises(rondel.CallerError, match=r"from point 1 on .* 'y\[2\]' is not in all rows"):
+        sweeps.run(job, tmp_path / "rows.csv", batch=1, progress=False)
+    assert not (tmp_path / "rows.csv").exists()
+
+
+def test_integers_that_an_input_does_not_hold_are_refused():
+    same = models.model("same (int32 x, int32 z) => (int32 y) { y = Add (x, z) }")
+    with pytest.raises(rondel.CallerError, match="expected i32"):
+        sweeps.OnnxSweep(same, {"x": sweeps.over([1, 2**32 + 5]), "z": 0}).part(0, 2)
+    with pytest.raises(rondel.CallerError, match="expected i32"):
+        sweeps.OnnxSweep(same, {"x": sweeps.over([1, 2]), "z": 2**32})
+
+
+def test_too_many_points_are_refused():
+    axis = sweeps.span(0, 1, 10**7)
+    with pytest.raises(rondel.CallerError, match="100,000,000,000,000 points: a has 10000000, b has 10000000; expected at most"):
+        Points({"a": axis, "b": axis}, product=True)
+
+
+def test_a_model_older_than_scan_is_refused():
+    old = models.model("sum (float x) => (float y) { y = Neg (x) }", opset=8)
+    with pytest.raises(rondel.CallerError, match="has opset 8; expected 9 or newer"):
+        sweeps.OnnxSweep(old, {"x": sweeps.over([1.0, 2.0])})
+
+
 SOLVER = """solver (float k, float[2] b, int64 n) => (float y, float[2] z) <bool yes = {1}, float t = {0.5}> {
   one = Constant <value_float = 1.0> ()
   y = Loop (n, yes, one) <body = step (int64 i, bool c, float v) => (bool c1, float v1) { c1 = Identity (c) d = Mul (v, k) v1 = Mul (d, t) }>

@@ -460,6 +460,27 @@ def test_evaluation_weighs_rows_and_changes_nothing():
     assert trainer.step({"x": X, "target": Y}) == pytest.approx(whole, rel=1e-6)
 
 
+def test_evaluation_counts_labels_that_are_not_ignored():
+    labels = LABELS.copy()
+    labels[1:6] = -1
+    batch = {"x": X, "labels": labels}
+    trainer = train.Trainer(classifier(), train.CrossEntropy("logits", ignore_index=-1), "sgd")
+    for size in (1, 2, 5):
+        assert trainer.evaluate(batch, batch_size=size) == pytest.approx(trainer.evaluate(batch), rel=1e-5)
+    summing = train.Trainer(classifier(), train.CrossEntropy("logits", "labels", "sum", ignore_index=-1), "sgd")
+    assert summing.evaluate(batch, batch_size=5) == pytest.approx(summing.evaluate(batch), rel=1e-5)
+
+
+@pytest.mark.parametrize("loss", [train.CrossEntropy, train.NegativeLogLikelihood])
+@pytest.mark.parametrize("ignored", [None, -100])
+def test_negative_labels_are_refused(loss, ignored):
+    trainer = train.Trainer(classifier(), loss("logits", ignore_index=ignored), "sgd")
+    labels = np.where(np.arange(len(X)) == 2, -1, LABELS)
+    for use in (trainer.step, trainer.gradients, trainer.evaluate):
+        with pytest.raises(rondel.CallerError, match=r"'labels' has the label -1; expected 0 or more .* see ignore_index"):
+            use({"x": X, "labels": labels})
+
+
 def test_progress_is_lines_in_a_file_and_a_bar_on_a_terminal(capsys, monkeypatch):
     data = {"x": X, "target": Y}
     trainer = train.Trainer(linear(), "mse", "sgd")
@@ -718,7 +739,9 @@ DATA = {"x": X, "target": Y}
         (make(b"no model", "mse"), "cannot be read"),
         (make(3, "mse"), "the model is a int"),
         (lambda: train.Adam(lr=-1), "lr is -1; expected a number 0 or more"),
-        (lambda: train.Adam(betas=3), "betas is 3; expected a number 0 or more, below 1"),
+        (lambda: train.Adam(betas=3), "betas is 3; expected two numbers"),
+        (lambda: train.Adam(betas=0.9), "betas is 0.9; expected two numbers"),
+        (lambda: train.Adam(betas=(0.9, 1)), "betas is 1; expected a number 0 or more, below 1"),
         (lambda: train.SGD(momentum=1), "momentum is 1; expected"),
         (lambda: train.CrossEntropy(reduction="none"), "reduction is 'none'; expected 'mean' or 'sum'"),
         (lambda: MADE.step([X]), "the batch is a list; expected a mapping"),

@@ -1,4 +1,5 @@
-"""What a sweep computes: some points of an MDF model, or of an ONNX model, in one native run. Jobs can be pickled."""
+"""What a sweep computes: some points of an MDF model, or of an ONNX model, in one native run. Random ops draw for each point anew; what
+they draw depends on the first point of the run. Jobs can be pickled."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import numpy as np
 from .. import mdf
 from ..casting import fitting
 from ..errors import CallerError
+from ..options import drawing_from
 from ..session import InferenceSession, requested_names
 from .columns import Columns, add
 from .points import Over, Points
@@ -86,7 +88,7 @@ class MdfSweep:
         settings = {**self._settings, **more}
         if more:  # a check of the other arguments: inputs may have a row for each evaluation
             settings["inputs"] = None
-        return values, self._model.run(**settings, **given, progress=False)
+        return values, self._model.run(**settings, **given, progress=False, run_options=drawing_from(first))
 
 
 def _mdf_model(model):
@@ -123,7 +125,7 @@ class OnnxSweep:
         types = {p.name: p.type for p in self._made.get_inputs()}
         feeds = {f"each {name}": fitting(x, types[f"each {name}"]) for name, x in values.items()}
         feeds |= {name: fitting(x, types[name]) for name, x in self._fixed.items()}
-        found = self._made.run([f"all {name}" for name in self._outputs], feeds)
+        found = self._made.run([f"all {name}" for name in self._outputs], feeds, drawing_from(first))
         columns = {"point": np.arange(first, first + count)}
         for name, x in values.items():
             add(columns, name, x, "swept")

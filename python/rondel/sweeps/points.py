@@ -11,6 +11,9 @@ import numpy as np
 from ..errors import CallerError
 
 
+_MOST_POINTS = 10**10  #: hours of the smallest model
+
+
 class NothingSwept(CallerError):
     """A sweep none of whose values is swept."""
 
@@ -85,6 +88,8 @@ class Points:
         if not product and len(set(lengths.values())) > 1:
             raise CallerError(f"sweep: the numbers of points differ: {_listed(lengths)}; give equal numbers, or ask for the product")
         self._count = math.prod(self._extents) if product else next(iter(lengths.values()))
+        if self._count > _MOST_POINTS:
+            raise CallerError(f"sweep: {self._count:,} points: {_listed(lengths)}; expected at most {_MOST_POINTS:,}")
 
     def __len__(self) -> int:
         return self._count

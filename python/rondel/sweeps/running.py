@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..counts import checked_count
-from ..errors import InternalError
+from ..errors import CallerError, InternalError
 from ..progress import Progress
 from .columns import Columns, Summary
 from .tables import table
@@ -34,9 +34,11 @@ def run(
     batch: the number of points in a native run; None: job.batch.
     parts: computes the columns of each of the ranges, in their order; None: one after another, here.
 
-    Raises the errors of the job's runs, and InternalError if a part does not have the points that it was asked for.
+    Raises the errors of the job's runs, CallerError if a part has other columns than the first (an output whose extents follow from what is
+    swept), and InternalError if a part does not have the points that it was asked for.
     """
     ranges = _ranges(len(job.points), job.batch if batch is None else checked_count("sweep: batch", batch))
+    names = None
     summary, bar = Summary(), Progress(progress, job.title, len(job.points), 1.0)
     found = iter((parts or _here)(job, ranges))
     with contextlib.ExitStack() as stack:
@@ -47,6 +49,7 @@ def run(
         for first, count in ranges:
             columns = next(found, None)
             _require_points(columns, first, count)
+            _require_names(columns, names := names or list(columns), first)
             if write is not None:
                 write(columns)
             summary.add({name: x for name, x in columns.items() if name != "point"}, count)
@@ -69,3 +72,13 @@ def _require_points(columns, first, count):
     if rows % count or not rows or not np.array_equal(points, np.repeat(np.arange(first, first + count), rows // count)):
         found = "nothing" if not rows else f"points {points[0]} to {points[-1]} in {rows} rows"
         raise InternalError(f"sweep: the part for points {first} to {first + count - 1} has {found}")
+
+
+def _require_names(columns, names, first):
+    if list(columns) == names:
+        return
+    other = next((name for name in [*columns, *names] if (name in columns) != (name in names)), None)
+    raise CallerError(
+        f"sweep: from point {first} on the columns are others than before: {other!r} is not in all rows; "
+        "expected outputs whose shapes are the same for all points; name the outputs for the table"
+    )

@@ -11,15 +11,20 @@ from ..train import checks
 from ..train.model import Names
 
 
+_SCAN_SINCE = 9  #: Scan 8 has a batch axis
+
+
 def scanned(model: Model, swept: Sequence[str], given: Sequence[str], outputs: Sequence[str]) -> tuple[str, bytes, list[str]]:
     """(the graph's name, a model's bytes, the names of its outputs) of a model that runs `model` for each point.
 
     The inputs and initializers `swept` become scanned inputs "each NAME", and the outputs become "all NAME", both with one more axis in
     front. Those of `given` are inputs as they are. outputs: those that are kept; []: all.
 
-    Raises CallerError for names that the model does not have, inputs without a value, and a model that has such names itself.
+    Raises CallerError for names that the model does not have, inputs without a value, a model that has such names itself, and one of an
+    opset below 9.
     """
     proto = _loaded(model)
+    _require_scan(proto)
     graph = proto.graph
     inputs = {i.name: i for i in graph.input}
     initializers = {t.name: t for t in graph.initializer}
@@ -45,6 +50,14 @@ def _loaded(model):
     source = model_source(model)
     InferenceSession(source)  # its errors are the ones that users know
     return onnx.load_model_from_string(source) if isinstance(source, bytes) else onnx.load(source)
+
+
+def _require_scan(proto):
+    version = next((i.version for i in proto.opset_import if i.domain in ("", "ai.onnx")), 1)
+    if version < _SCAN_SINCE:
+        raise CallerError(
+            f"sweep: the model has opset {version}; expected {_SCAN_SINCE} or newer, whose Scan a sweep needs; rondel.export(model) writes a newer one"
+        )
 
 
 def _scan(proto, swept, given, outputs):

@@ -33,6 +33,9 @@ class Loss:
         """The number of terms of a batch's mean, up to a factor that is the same for all batches."""
         return size_of(batch)
 
+    def _check(self, batch):
+        """Raises CallerError for targets that the ops would take for others."""
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}(output={self.output!r}, target={self.target!r}, reduction={self.reduction!r})"
 
@@ -60,6 +63,14 @@ class CrossEntropy(Loss):
         if self.ignore_index is None or self.target not in batch:
             return size_of(batch)
         return int(np.count_nonzero(np.asarray(batch[self.target]) != self.ignore_index))
+
+    def _check(self, batch):
+        """The op counts negative labels from the last class."""
+        labels = np.asarray(batch.get(self.target, 0))
+        wrong = labels[(labels < 0) & (labels != self.ignore_index)] if labels.dtype.kind == "i" else labels[:0]
+        if wrong.size:
+            ignored = "no label is ignored" if self.ignore_index is None else f"{self.ignore_index} is ignored"
+            raise CallerError(f"train: {self.target!r} has the label {wrong[0]}; expected 0 or more ({ignored}; see ignore_index)")
 
 
 class NegativeLogLikelihood(CrossEntropy):

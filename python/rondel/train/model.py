@@ -1,5 +1,6 @@
 """The model that is trained: its file, its parameters, and its forms for a step and for evaluation."""
 
+import os
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def load(model):
     try:
         if isinstance(source, bytes):
             return onnx.load_model_from_string(source), None
-        return onnx.load(source), source
+        return onnx.load(source), os.path.abspath(source)
     except Exception as error:  # protobuf and onnx have exceptions of their own
         raise CallerError(f"train: the model {str(source)[:100]!r} cannot be read: {error}") from error
 

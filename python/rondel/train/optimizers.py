@@ -5,6 +5,7 @@ Adam, Adagrad and SGD with momentum are ops of ONNX's domain ai.onnx.preview.tra
 
 from __future__ import annotations
 
+from ..errors import CallerError
 from . import checks
 
 DOMAIN = "ai.onnx.preview.training"
@@ -78,7 +79,7 @@ class Adam(Optimizer):
         try:
             first, second = betas
         except (TypeError, ValueError):
-            first = second = betas
+            raise CallerError(f"train: betas is {betas!r}; expected two numbers, as (0.9, 0.999)") from None
         self.betas = (checks.number("betas", first, below=1.0), checks.number("betas", second, below=1.0))
         self.eps = checks.number("eps", eps)
 

@@ -229,10 +229,17 @@ class Trainer:
         For a mean: the share of each part in the rows (or in the labels that are not ignored). For a sum: 1. A loss that the model
         computes itself is taken for a mean over rows.
         """
-        if self._loss is not None and self._loss.reduction == "sum":
+        if self._is_sum:
             return [1.0] * len(parts)
-        terms = [size_of(part) if self._loss is None else self._loss._terms(part) for part in parts]
+        terms = [self._terms(part) for part in parts]
         return [count / max(sum(terms), 1) for count in terms]
+
+    @property
+    def _is_sum(self):
+        return self._loss is not None and self._loss.reduction == "sum"
+
+    def _terms(self, batch):
+        return size_of(batch) if self._loss is None else self._loss._terms(batch)
 
     def update(self, gradients: Gradients) -> None:
         """The second half of a step: clips gradients, which may be the mean of those of several batches, and updates the parameters.
@@ -281,6 +288,8 @@ class Trainer:
         for name in batch:
             if name not in self._fed:
                 raise CallerError(f"train: the batch has {name!r}{checks.closest(str(name), self._fed)}; expected {checks.listed(self._fed)}")
+        if self._loss is not None:
+            self._loss._check(batch)
         return batch
 
     def fit(
@@ -321,19 +330,24 @@ class Trainer:
     # ---- using what is trained
 
     def evaluate(self, data: Data, *, batch_size: int | None = None) -> float:
-        """The mean loss over batches, weighted by their numbers of rows. Dropout and BatchNormalization run as the model specifies.
+        """The loss of all rows: the sum of the batches' losses, or their mean, in which each counts as in `shares`. Dropout and
+        BatchNormalization run as the model specifies.
 
         data: as in `fit`.
         """
         session, loss = self._session_with_inputs(with_loss=True)
-        total, rows = 0.0, 0
+        losses, terms = [], []
         for batch in Batches(data, batch_size, shuffle=False).epoch():
             (found,) = self._run(session, [loss], self._checked_batch(batch))
-            total += float(found) * size_of(batch)
-            rows += size_of(batch)
-        if not rows:
+            losses.append(float(found))
+            terms.append(self._terms(batch))
+        if not losses:
             raise CallerError("train: the data gave no batch")
-        return total / rows
+        if self._is_sum:
+            return sum(losses)
+        if len(losses) == 1 or not sum(terms):
+            return losses[0]
+        return sum(found * count for found, count in zip(losses, terms) if count) / sum(terms)
 
     def predict(self, feeds: Mapping[str, Any], outputs: str | Iterable[str] | None = None) -> list[Any]:
         """Runs the model with the current parameters. Returns the named outputs (None: all) as a list of arrays.

@@ -14,7 +14,7 @@ pytest.importorskip("fastapi")
 grpc = pytest.importorskip("grpc")
 tritongrpc = pytest.importorskip("tritonclient.grpc")
 
-from serving import SUM, TANH, TRIPS, Gate, wait_for  # noqa: E402
+from serving import SUM, TANH, TRIPS, Gate, model, wait_for  # noqa: E402
 from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc  # noqa: E402
 from tritonclient.utils import InferenceServerException  # noqa: E402
 
@@ -91,6 +91,25 @@ def test_typed_contents_are_answered_by_typed_contents(stub):
     assert not answer.raw_output_contents
 
 
+NOISE = model("""noise (float[n] x) => (string[k] y, seq(float[m]) z) <string[1] y = {"a"}> { z = SequenceConstruct (x, x) }""")
+NOISE.graph.initializer[0].string_data[:] = [b"a\xff"]
+
+
+@pytest.mark.parametrize("typed", [False, True])
+def test_bytes_that_are_no_text_and_outputs_that_are_no_tensors(typed):
+    with Server({"noise": NOISE}, http_port=0, grpc_port=0) as s, grpc.insecure_channel(s.grpc_url) as channel:
+        own = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+        request = service_pb2.ModelInferRequest(model_name="noise", raw_input_contents=[] if typed else [bytes(4)])
+        item = request.inputs.add(name="x", datatype="FP32", shape=[1])
+        if typed:
+            item.contents.fp32_contents.append(0)
+        assert status(lambda: own.ModelInfer(request))[0] == grpc.StatusCode.UNIMPLEMENTED
+        request.outputs.add(name="y")
+        answer = own.ModelInfer(request)
+        assert answer.outputs[0].contents.bytes_contents[:] == ([b"a\xff"] if typed else [])
+        assert answer.raw_output_contents[:] == ([] if typed else [b"\2\0\0\0a\xff"])
+
+
 def test_a_stream_is_answered_in_order(client):
     answers = queue.Queue()
     client.start_stream(callback=lambda result, error: answers.put((result, error)))
@@ -142,6 +161,7 @@ def test_refusals(stub, client):
         (request(model_name="tanh", inputs=[item], raw_input_contents=[b"1"]), "has 1 bytes; expected 16"),
         (request(model_name="tanh", inputs=[item], raw_input_contents=[b"", b""]), "1 inputs and 2 raw_input_contents"),
         (request(model_name="tanh", inputs=[item, item]), "input 'x'"),
+        (request(model_name="tanh", inputs=[request.InferInputTensor(name="x", datatype="FP32", shape=[2**62, 2**62, 0])], raw_input_contents=[b""]), "2**60"),
         (request(model_name="tanh", inputs=[request.InferInputTensor(name="x", datatype="FP16", shape=[1])]), "expected raw_input_contents"),
     ]:
         code, text = status(lambda: stub.ModelInfer(wrong))

@@ -1,5 +1,6 @@
 """`rondel.serve` over HTTP: tritonclient's calls, plain JSON, and what is refused."""
 
+import base64
 import gzip
 import json
 import re
@@ -12,7 +13,7 @@ import pytest
 pytest.importorskip("fastapi")
 tritonhttp = pytest.importorskip("tritonclient.http")
 
-from serving import SUM, TANH, TRIPS, Gate, ask, infer, model, tensor  # noqa: E402
+from serving import SUM, TANH, TRIPS, Gate, ask, in_parallel, infer, model, tensor, wait_for  # noqa: E402
 from tritonclient.utils import InferenceServerException  # noqa: E402
 
 import rondel.serve  # noqa: E402
@@ -26,6 +27,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 TYPES = model("""types (bool[n] a, uint8[n] b, int64[n] c, float16[n] d, double[n] e, string[n] f, int8[n] g, bfloat16[n] h)
   => (bool[n] a2, uint8[n] b2, int64[n] c2, float16[n] d2, double[n] e2, string[n] f2, int8[n] g2, bfloat16[n] h2) {
   a2 = Identity (a) b2 = Identity (b) c2 = Identity (c) d2 = Identity (d) e2 = Identity (e) f2 = Identity (f) g2 = Identity (g) h2 = Identity (h) }""")
+
+DRAWN = model("drawn (float[b,2] x, float[b,2] h) => (float[b,2] y, float[b,2] hn) { y = RandomUniformLike (x) hn = Add (y, h) }")
 
 
 @pytest.fixture(scope="module")
@@ -182,6 +185,8 @@ REFUSED = {
     "output": ({"inputs": [X], "outputs": [{"name": "z"}]}, "has no output 'z'; the outputs are y"),
     "classes": ({"inputs": [X], "outputs": [{"name": "y", "parameters": {"classification": 2}}]}, "'classification' is not served"),
     "timeout": ({"inputs": [X], "parameters": {"timeout": -1}}, "expected an integer of 0 or more"),
+    "seed": ({"inputs": [X], "parameters": {"seed": -1}}, "the parameter seed is -1; expected an integer of 0 or more"),
+    "half a character": ({"inputs": [X, {**X, "name": "\ud83d"}]}, "has no input '\ud83d'"),
     "sequence": ({"inputs": [X], "parameters": {"sequence_id": 5, "sequence_start": True}}, "carries no states"),
 }
 
@@ -209,6 +214,25 @@ def test_bad_bytes(server):
         text = json.dumps(said).encode()
         status, _, answer = ask(server.url, "/v2/models/types/infer", text + tail, {header: str(len(text))})
         assert status == 400 and expected in json.loads(answer)["error"]
+
+
+@pytest.mark.parametrize("length", ["²", "-1", "+5", "1_0", "9" * 5000])
+def test_lengths_that_are_no_numbers_of_bytes(server, length):
+    status, _, answer = ask(server.url, "/v2/models/tanh/infer", b'{"inputs": []}', {"Inference-Header-Content-Length": length})
+    assert status == 400 and "the header Inference-Header-Content-Length is" in json.loads(answer)["error"]
+
+
+@pytest.mark.parametrize("datatype", ["FP32", "BYTES"])
+def test_a_shape_that_is_no_arrays_although_it_is_empty(server, datatype):
+    said = {"inputs": [{"name": "x", "datatype": datatype, "shape": [2**62, 2**62, 0], "parameters": {"binary_data_size": 0}}]}
+    status, _, answer = ask(server.url, "/v2/models/tanh/infer", said)
+    assert status == 400 and "product is less than 2**60" in json.loads(answer)["error"]
+
+
+@pytest.mark.parametrize("id, said", [(None, None), (7, "7"), ("\ud83d", "\ud83d")])
+def test_the_id_of_an_answer(server, id, said):
+    status, _, answer = ask(server.url, "/v2/models/tanh/infer", {"inputs": [X], "id": id})
+    assert status == 200 and json.loads(answer).get("id") == said
 
 
 def test_too_large_unknown_and_wrong_methods(server):
@@ -241,6 +265,47 @@ def test_limits_of_a_request(server):
     assert status == 400 and "memory budget of 1000 bytes" in error
 
 
+def test_a_budget_of_memory_is_not_shared_by_runs():
+    """A run holds three quarters of the budget while another needs as much."""
+    x = tensor("x", np.ones(100_000))
+    with Server({"trips": (TRIPS, ModelSettings(max_memory_bytes=600_000, instances=2))}, http_port=0, grpc_port=None) as s:
+        (long,) = in_parallel(lambda: infer(s.url, "trips", tensor("n", 10**15, "INT64"), x, timeout=3_000_000)[0])
+        wait_for(lambda: s.service.models.find("trips")._queue._idle == 1)
+        for _ in range(5):
+            assert infer(s.url, "trips", tensor("n", 5, "INT64"), x)[0] == 200
+        assert not long.done()
+
+
+def drawn(s, **parameters):
+    """100 random numbers."""
+    zeros = np.zeros((50, 2))
+    status, _, found = infer(s.url, "drawn", tensor("x", zeros), *([] if "sequence_id" in parameters else [tensor("h", zeros)]), **parameters)
+    assert status == 200, found
+    return found["y"].tolist()
+
+
+def test_each_run_draws_afresh_unless_it_has_a_seed():
+    with Server({"drawn": DRAWN}, http_port=0, grpc_port=None) as s:
+        assert drawn(s) != drawn(s)
+        steps = [drawn(s, sequence_id=1, sequence_start=k == 0) for k in range(3)]
+        assert steps[0] != steps[1] != steps[2]
+        assert drawn(s, seed=5) == drawn(s, seed=5) == drawn(s, seed=5, sequence_id=1) != drawn(s, seed=6)
+        assert drawn(s, seed=2**63 - 1) != drawn(s, seed=0) == drawn(s, seed=0)
+
+
+def test_a_request_with_a_seed_shares_no_batch():
+    settings = ModelSettings(batch="on", batch_delay=100.0, max_batch=100)
+    with Server({"drawn": (DRAWN, settings)}, http_port=0, grpc_port=None) as s:
+        alone = [drawn(s, seed=5), drawn(s, seed=6)]
+        assert [f.result(20) for f in in_parallel(*(lambda k=k: drawn(s, seed=k) for k in (5, 6)))] == alone
+
+
+def test_a_seed_that_an_engine_does_not_take():
+    with Server({"gate": Gate()}, http_port=0, grpc_port=None) as s:
+        status, _, error = infer(s.url, "gate", tensor("x", [[1, 2]]), seed=1)
+        assert status == 400 and "has no seed of a run" in error
+
+
 def test_a_deadline_ends_the_run():
     with Server({"trips": TRIPS}, http_port=0, grpc_port=None) as s:
         status, _, error = infer(s.url, "trips", tensor("n", 10**15, "INT64"), tensor("x", [1.0]), timeout=50_000)
@@ -261,6 +326,78 @@ def test_token():
             assert c.infer("tanh", given, headers={"Authorization": "Bearer s3cret"}).as_numpy("y").shape == (1, 4)
             with pytest.raises(InferenceServerException, match="lacks the token"):
                 c.infer("tanh", given)
+
+
+@pytest.mark.parametrize("headers, expected", [
+    ({"Origin": "https://evil.example"}, "a page of 'https://evil.example' sends it"),
+    ({"Origin": "null"}, "a page of 'null' sends it"),
+    ({"Sec-Fetch-Site": "cross-site"}, "a page of another server sends it"),
+    ({"Host": "evil.example:8000"}, "the header Host is 'evil.example:8000'; expected localhost"),
+    ({"Origin": "http://evil.example:8000", "Host": "evil.example:8000", "Sec-Fetch-Site": "same-origin"}, "the header Host is"),
+    ({"Host": "[127.0.0.1"}, "the header Host is"),
+])  # fmt: skip
+def test_pages_of_other_servers_do_not_change_models(server, headers, expected):
+    for path in ("index", "models/tanh/load", "models/tanh/unload"):
+        status, _, answer = ask(server.url, f"/v2/repository/{path}", b"", {"Content-Type": "text/plain", **headers})
+        assert status == 403 and expected in json.loads(answer)["error"]
+    assert ask(server.url, "/v2/models/tanh/ready")[0] == 200
+
+
+def test_pages_of_the_server_itself_and_clients_change_models(server):
+    port = server.url.rpartition(":")[2]
+    for host in ("localhost", "LOCALHOST", f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}"):
+        for page in ({}, {"Origin": f"http://{host}", "Sec-Fetch-Site": "same-origin"}):
+            assert ask(server.url, "/v2/repository/models/tanh/load", b"", {"Host": host, **page})[0] == 200
+
+
+def test_a_host_is_not_looked_at_where_others_reach_the_server_or_have_the_token():
+    for given in ({"host": "0.0.0.0"}, {"token": "abc"}):
+        with Server({"tanh": TANH}, http_port=0, grpc_port=None, **given) as s:
+            url = s.url.replace("0.0.0.0", "127.0.0.1")
+            assert ask(url, "/v2/repository/index", b"", {"Host": "models.example", "Authorization": "Bearer abc"})[0] == 200
+            foreign = ask(url, "/v2/repository/index", b"", {"Origin": "http://evil.example", "Authorization": "Bearer abc"})[0]
+            assert foreign == (200 if "token" in given else 403)
+
+
+def test_refused_requests_to_load_are_no_faults_of_the_server(server, caplog):
+    said = {"parameters": {"file:1/model.onnx": base64.b64encode(b"no model").decode()}}
+    assert ask(server.url, "/v2/repository/models/new/load", said)[0] == 400
+    assert ask(server.url, "/v2/repository/models/none/load", b"")[0] == ask(server.url, "/v2/repository/models/none/unload", b"")[0] == 404
+    assert [r.getMessage() for r in caplog.records if r.exc_info] == []
+
+
+#: Models with an output y of which JSON or the protocol has no form, and what is said of it.
+WITHOUT_FORM = {
+    "sequence": ("g (float[n] x) => (seq(float[m]) y, float[n] z) { y = SequenceConstruct (x, x) z = Neg (x) }", "is no tensor but a list"),
+    "optional": ("g (float[n] x) => (optional(float[n]) y, float[n] z) { y = Optional <type = float[n]> () z = Neg (x) }", "is no tensor but a NoneType"),
+    "eighth": ("g (float[n] x) => (float8e4m3fn[n] y, float[n] z) { y = Cast <to = 17> (x) z = Neg (x) }", "is of float8_e4m3fn"),
+    "noise": ("g (float[n] x) => (string[k] y, float[n] z) <string[1] y = {\"a\"}> { z = Neg (x) }", "is no text in UTF-8"),
+}
+
+
+def without_form(name):
+    made = model(WITHOUT_FORM[name][0])
+    for t in made.graph.initializer:
+        t.string_data[:] = [b"a\xff"]
+    return made
+
+
+@pytest.mark.parametrize("name", WITHOUT_FORM)
+def test_outputs_without_a_form_are_refused_and_counted_as_that(name):
+    with Server({name: without_form(name)}, http_port=0, grpc_port=None) as s:
+        status, _, error = infer(s.url, name, tensor("x", [1.0]))
+        assert status == 501 and f"output 'y' {WITHOUT_FORM[name][1]}" in error
+        status, _, answer = ask(s.url, f"/v2/models/{name}/infer", {"inputs": [tensor("x", [1.0])], "outputs": [{"name": "z"}]})
+        assert status == 200 and json.loads(answer)["outputs"][0]["data"] == [-1]
+        counts = samples(s)
+        assert counts[f'rondel_requests_total{{model="{name}",outcome="501"}}'] == counts[f'rondel_requests_total{{model="{name}",outcome="200"}}'] == 1
+
+
+def test_bytes_of_a_model_that_are_no_text():
+    with Server({"noise": without_form("noise")}, http_port=0, grpc_port=None) as s:
+        body = {"inputs": [tensor("x", [1.0])], "outputs": [{"name": "y", "parameters": {"binary_data": True}}]}
+        status, _, answer = ask(s.url, "/v2/models/noise/infer", body)
+        assert status == 200 and answer.endswith(b"}\2\0\0\0a\xff")
 
 
 def test_metrics(server, client):

@@ -403,6 +403,22 @@ def test_a_graceful_stop(tmp_path, how):
         assert c.process.stdout.read() == "stopped\n"
 
 
+def test_a_stop_may_wait_for_ever():
+    gate = Gate()
+    s = Server({"gate": gate}, http_port=0, grpc_port=0, grace=float("inf"))
+    s.start()
+    (under_way,) = in_parallel(lambda: infer(s.url, "gate", tensor("x", ONE)))
+    assert gate.entered.acquire(timeout=20)
+    (stopped,) = in_parallel(s.stop)
+    wait_for(lambda: s.service.stopping)
+    gate.open.set()
+    assert under_way.result(20)[2]["y"].tolist() == TWO
+    stopped.result(20)
+    for wrong in (-1.0, float("nan")):
+        with pytest.raises(rondel.CallerError, match="grace is .*; expected seconds of 0 or more"):
+            Server({"gate": gate}, grace=wrong)
+
+
 def test_a_second_signal_does_not_wait(tmp_path):
     with Command(f"one={tmp_path / 'no_file.onnx'}", "--engine", "waiting_engine", WAITING_ENGINE=str(tmp_path)) as c:
         in_parallel(lambda: pytest.raises(OSError, ask, c.url, "/v2/models/one/infer", {"inputs": [tensor("x", ONE)]}))

@@ -1,5 +1,6 @@
 """Sequences: states that a server carries from one request to the next."""
 
+import concurrent.futures
 import importlib.util
 from pathlib import Path
 
@@ -138,6 +139,55 @@ def test_requests_of_a_sequence_wait_for_each_other_and_are_bounded():
         gate.open.set()
         assert [f.result(20)[2]["y"][0, 0] for f in first + rest] == [1, 2, 3, 4]
         assert gate.runs == [1, 1, 1, 1]
+
+
+def test_a_request_behind_the_end_hears_that_it_is_over():
+    gate = Counting()
+    with Server({"gate": gate}, http_port=0, grpc_port=None) as s:
+        waiting = in_parallel(lambda: step(s, "gate", 1, [[1, 1]], start=True, end=True))
+        assert gate.entered.acquire(timeout=20)
+        for k in range(2):
+            waiting += in_parallel(lambda: step(s, "gate", 1, [[1, 1]]))
+            wait_for(lambda: s.service.models.find("gate").sequences.waiting == k + 1)
+        gate.open.set()
+        found = [f.result(20) for f in waiting]
+        assert found[0][0] == 200 and [answer[0] for answer in found[1:]] == [400, 400]
+        assert all("sequence 1 of model 'gate' is over: a request before this one ended it" in answer[2] for answer in found[1:])
+
+
+def test_a_sequence_that_begins_anew_on_a_new_model_leaves_the_old_one():
+    """Its requests to the old model are under way and wait, while it begins anew; what comes then goes to the new model."""
+    gate = Counting()
+    with Server({"gate": gate}, http_port=0, grpc_port=None) as s:
+        old = in_parallel(lambda: step(s, "gate", 1, [[1000, 0]], start=True))
+        assert gate.entered.acquire(timeout=20)
+        old += in_parallel(lambda: step(s, "gate", 1, [[5, 0]]))
+        wait_for(lambda: s.service.models.find("gate").sequences.waiting == 1)
+        assert ask(s.url, "/v2/repository/models/gate/load", b"")[0] == 200
+        (new,) = in_parallel(lambda: step(s, "gate", 1, [[1, 0]], start=True))
+        assert gate.entered.acquire(timeout=20)
+        gate.open.set()
+        assert [f.result(20)[2]["y"][0, 0] for f in [*old, new]] == [1000, 1005, 1]
+        assert [step(s, "gate", 1, [[2, 0]])[2]["y"][0, 0] for _ in range(2)] == [3, 5]
+        wait_for(lambda: not s.service.models._retired and not s.service.models._closing)
+
+
+def test_removing_waits_for_sequences_of_a_model_that_was_replaced():
+    gate = Counting()
+    gate.open.set()
+    with Server({"gate": gate}, http_port=0, grpc_port=None) as s:
+        step(s, "gate", 1, [[1, 1]], start=True)
+        assert ask(s.url, "/v2/repository/models/gate/load", b"")[0] == 200
+        while gate.entered.acquire(blocking=False):
+            pass
+        gate.open.clear()
+        (under_way,) = in_parallel(lambda: step(s, "gate", 1, [[1, 1]]))
+        assert gate.entered.acquire(timeout=20)
+        (removed,) = in_parallel(lambda: ask(s.url, "/v2/repository/models/gate/unload", b"")[0])
+        with pytest.raises(concurrent.futures.TimeoutError):
+            removed.result(0.5)
+        gate.open.set()
+        assert under_way.result(20)[2]["y"].tolist() == [[2, 2]] and removed.result(20) == 200
 
 
 def test_a_late_request_does_not_move_the_state_on():

@@ -92,6 +92,8 @@ def test_the_configuration_may_tell_the_size_of_batches(server, client):
     assert usual["max_batch_size"] == 32
     client.load_model("own", config=json.dumps({**usual, "max_batch_size": 4}))
     assert config_of(server, "own")["max_batch_size"] == 4
+    client.load_model("own", config='{"max_batch_size": 2147483647}')
+    assert config_of(server, "own")["max_batch_size"] == 32, "it may be less than the server's, not more"
     client.load_model("own", config='{"max_batch_size": 0}', files=files(scale(9)))
     assert config_of(server, "own")["max_batch_size"] == 0 and scaled(server, "own") == 9
     client.load_model("own")
@@ -111,6 +113,25 @@ def test_external_data_comes_along(server, client, tmp_path):
         client.load_model("big", files={"file:1/model.onnx": both["file:1/model.onnx"]})
     assert (infer(server.url, "big", tensor("x", ONE))[2]["y"] == weights.sum(0)).all(), "a load that fails changes nothing"
     client.unload_model("big")
+
+
+def test_an_upload_reads_no_file_of_the_server(tmp_path, monkeypatch):
+    """By onnxruntime, which takes the external data of bytes from the working folder."""
+    pytest.importorskip("onnxruntime")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "secret").write_bytes(b"my secret text!!")
+    spy = model("""spy (uint8[n] x, bool c) => (uint8[n] y) { y = If (c)
+      <then_branch = a () => (uint8[m] p) { p = BitwiseOr (x, w) }, else_branch = b () => (uint8[k] q) { q = Identity (x) }> }""")
+    weights = spy.graph.initializer.add(name="w", data_type=onnx.TensorProto.UINT8, dims=[16], data_location=onnx.TensorProto.EXTERNAL)
+    for key, value in (("location", "secret"), ("offset", "0"), ("length", "16")):
+        weights.external_data.add(key=key, value=value)
+    with Server({}, repository=str(tmp_path), http_port=0, grpc_port=None, engine="onnxruntime") as s:
+        with tritonhttp.InferenceServerClient(s.url.removeprefix("http://")) as client:
+            with pytest.raises(InferenceServerException, match="the engine 'onnxruntime' cannot open the model.*secret"):
+                client.load_model("spy", files=files(spy))
+            client.load_model("spy", files={**files(spy), "file:1/secret": b"what came along!"})
+        found = infer(s.url, "spy", tensor("x", [0] * 16, "UINT8"), tensor("c", True, "BOOL"))[2]
+        assert bytes(found["y"].tolist()) == b"what came along!"
 
 
 GOOD = scale(1).SerializeToString()

@@ -27,13 +27,20 @@ def datatype_of_port(onnx_type: str) -> str:
     return _NAMES.get(arrays.element_name(onnx_type), onnx_type)
 
 
-def datatype_of(array: np.ndarray, name: str) -> str:
+def datatype_of(array: Any, name: str) -> str:
+    """The datatype of an output; refuses what has none."""
+    if not isinstance(array, (np.ndarray, np.generic)):
+        raise _no_form(f"output '{name}' is no tensor but a {type(array).__name__}, which the Open Inference Protocol does not have; ask for other outputs by name")
     if array.dtype.kind in "OUS":
         return "BYTES"
     found = _OF_DTYPE.get(array.dtype)
     if found is None:
-        raise Refusal(f"output '{name}' is of {array.dtype}, which the Open Inference Protocol does not have", 501, "UNIMPLEMENTED")
+        raise _no_form(f"output '{name}' is of {array.dtype}, which the Open Inference Protocol does not have")
     return found
+
+
+def _no_form(why: str) -> Refusal:
+    return Refusal(why, 501, "UNIMPLEMENTED")
 
 
 def dtype_of(datatype: str, name: str) -> np.dtype:
@@ -48,6 +55,8 @@ def checked_shape(shape: Any, name: str) -> tuple[int, ...]:
         raise bad_request(f"input '{name}' has the shape {shape!r:.100}; expected a list of extents, each 0 or more")
     if len(shape) > 64:
         raise bad_request(f"input '{name}' has {len(shape)} axes; expected at most 64")
+    if math.prod(n or 1 for n in shape) >= 2**60:  # NumPy has no such array, even if another extent is 0
+        raise bad_request(f"input '{name}' has the shape {list(shape)!r:.100}; expected extents whose product is less than 2**60")
     return tuple(shape)
 
 
@@ -135,5 +144,18 @@ def _flat(data: Any) -> list[Any]:
 def to_bytes(array: np.ndarray) -> bytes:
     if array.dtype.kind not in "OUS":
         return array.tobytes()
-    items = [x if isinstance(x, bytes) else str(x).encode() for x in array.reshape(-1).tolist()]
+    items = [as_bytes(x) for x in array.reshape(-1).tolist()]
     return b"".join(part for x in items for part in (_LENGTH.pack(len(x)), x))
+
+
+def as_bytes(text: Any) -> bytes:
+    """An element of BYTES. Bytes of a model that are no UTF-8 are surrogates in Python's text; they become what they were."""
+    return text if isinstance(text, bytes) else str(text).encode(errors="surrogateescape")
+
+
+def to_texts(array: np.ndarray, name: str) -> list[str]:
+    """The elements of BYTES as text; refuses those that are no UTF-8."""
+    try:
+        return [as_bytes(x).decode() for x in array.reshape(-1).tolist()]
+    except UnicodeDecodeError as error:
+        raise _no_form(f"output '{name}' is no text in UTF-8, which JSON needs: {error}; ask for it in bytes, with binary_data") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import secrets
 import sys
 from typing import Any
 
@@ -17,20 +18,19 @@ from .settings import ModelSettings
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """What a run may use. deadline: seconds; None: no limit."""
+    """What a run may use, and what its random ops draw. deadline: seconds; None: no limit. seed: None: each run draws afresh."""
 
     deadline: float | None = None
     max_trips: int | None = None
     max_memory_bytes: int | None = None
+    seed: int | None = None
 
 
 def open_session(source: Any, engine: str, settings: ModelSettings) -> Any:
-    """A session of a model file. engine: the name of a module with onnxruntime's interface."""
+    """A session of a model file, which has no budgets of its own: each run has them. engine: the name of a module with onnxruntime's
+    interface; what it cannot open raises CallerError."""
     if engine == "rondel":
         options = SessionOptions()
-        for name in ("max_trips", "max_memory_bytes"):
-            if getattr(settings, name) is not None:
-                setattr(options, name, getattr(settings, name))
         options.intra_op_num_threads = settings.threads
         return InferenceSession(source, options)
     try:
@@ -41,23 +41,35 @@ def open_session(source: Any, engine: str, settings: ModelSettings) -> Any:
     if settings.max_trips is not None or settings.max_memory_bytes is not None:
         raise CallerError(f"the engine '{engine}' has no budgets of trips and memory; leave out max_trips and max_memory_bytes")
     theirs.intra_op_num_threads = settings.threads
-    return module.InferenceSession(source, theirs, providers=["CPUExecutionProvider"])
+    try:
+        return module.InferenceSession(source, theirs, providers=["CPUExecutionProvider"])
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise CallerError(f"the engine '{engine}' cannot open the model: {type(error).__name__}: {error}") from error
 
 
-def check_given(session: Any, name: str, settings: ModelSettings) -> Limits:
-    """The budgets that each run of a session that has been made elsewhere gets. Raises CallerError for what it cannot keep."""
+def budgets_of(settings: ModelSettings) -> Limits:
+    """The budgets that each run of a model gets."""
+    return Limits(None, settings.max_trips, settings.max_memory_bytes)
+
+
+def check_given(session: Any, name: str, settings: ModelSettings) -> None:
+    """Raises CallerError for settings that a session that has been made elsewhere cannot keep."""
     if settings.threads != ModelSettings.threads:
         raise CallerError(f"model '{name}' is given as a session, which has threads of its own; leave out threads, or set them in its SessionOptions")
-    limits = Limits(None, settings.max_trips, settings.max_memory_bytes)
-    if not isinstance(session, InferenceSession) and limits != Limits():
+    if not isinstance(session, InferenceSession) and budgets_of(settings) != Limits():
         raise CallerError(f"model '{name}' is given as a session that has no budgets of trips and memory; leave out max_trips and max_memory_bytes")
-    return limits
 
 
 def check_limits(session: Any, limits: Limits) -> None:
-    """Refuses a budget that the session does not keep."""
-    if not isinstance(session, InferenceSession) and (limits.max_trips is not None or limits.max_memory_bytes is not None):
+    """Refuses a budget or a seed that the session does not keep."""
+    if isinstance(session, InferenceSession):
+        return
+    if limits.max_trips is not None or limits.max_memory_bytes is not None:
         raise bad_request("this model's engine has no budgets of trips and memory; leave out max_trips and max_memory_bytes")
+    if limits.seed is not None:
+        raise bad_request("this model's engine has no seed of a run; leave out seed")
 
 
 def run_options(session: Any, limits: Limits) -> Any:
@@ -65,6 +77,7 @@ def run_options(session: Any, limits: Limits) -> Any:
     if isinstance(session, InferenceSession):
         options = RunOptions()
         options.deadline = limits.deadline
+        options.seed = secrets.randbits(64) if limits.seed is None else limits.seed
         if limits.max_trips is not None:
             options.max_trips = limits.max_trips
         if limits.max_memory_bytes is not None:

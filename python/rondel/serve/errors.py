@@ -37,6 +37,9 @@ _KINDS = [
     (CallerError, 400, "INVALID_ARGUMENT"),
 ]
 
+#: Errors that a client hears of, and that are no faults of the server.
+REFUSED = (Refusal, *(kind for kind, _, _ in _KINDS))
+
 
 def refusal_of(error: BaseException) -> Refusal:
     """What a client hears of an error. An error of another engine than Rondel blames the request, as far as its name says so."""

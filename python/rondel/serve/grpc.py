@@ -11,7 +11,7 @@ import grpc
 import numpy as np
 from google.protobuf import json_format, message_factory
 
-from .datatypes import checked_shape, datatype_of, dtype_of, from_bytes, from_list, to_bytes
+from .datatypes import as_bytes, checked_shape, datatype_of, dtype_of, from_bytes, from_list, to_bytes
 from .errors import Refusal, bad_request, busy, refusal_of
 from .messages import SERVICE, message, service as description
 from .protocol import InferAnswer, InferRequest
@@ -169,7 +169,8 @@ class _Calls:
             own = said.parameters.get("timeout")
             micros = max(1, int(seconds * 1e6))
             said.parameters = {**said.parameters, "timeout": min(own, micros) if isinstance(own, int) and own > 0 else micros}
-        return _written(await self._service.infer(said), typed=bool(request.inputs) and not request.raw_input_contents)
+        typed = bool(request.inputs) and not request.raw_input_contents
+        return await self._service.infer(said, lambda answer: _written(answer, typed))
 
 
 def _value(parameter: Any) -> Any:
@@ -215,5 +216,5 @@ def _written(answer: InferAnswer, typed: bool) -> Any:
             made.raw_output_contents.append(to_bytes(array))
             continue
         elements = array.reshape(-1).tolist()
-        getattr(item.contents, _CONTENTS[kinds[name]]).extend(x.encode() if isinstance(x, str) else x for x in elements)
+        getattr(item.contents, _CONTENTS[kinds[name]]).extend(as_bytes(x) if isinstance(x, str) else x for x in elements)
     return made

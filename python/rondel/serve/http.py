@@ -16,8 +16,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from .errors import Refusal, bad_request, refusal_of
+from .errors import REFUSED, Refusal, bad_request, refusal_of
 from .metrics import CONTENT_TYPE
+from .origins import check_page
 from .protocol import LENGTH_HEADER, parsed, read_request, render_answer, rendered
 from .service import Service
 from .uploads import Upload, read_upload
@@ -26,8 +27,11 @@ from .uploads import Upload, read_upload
 _OPEN = {"/v2/health/live", "/v2/health/ready"}
 
 
-def application(service: Service, max_request_bytes: int = 1 << 30) -> Any:
-    """An ASGI application. A server other than ours starts and stops the service by ASGI's lifespan."""
+def application(service: Service, max_request_bytes: int = 1 << 30, loopback: bool = False) -> Any:
+    """An ASGI application. A server other than ours starts and stops the service by ASGI's lifespan.
+
+    loopback: whether only this machine reaches the server; then requests to load and remove models must name this machine as the host.
+    """
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
@@ -39,10 +43,9 @@ def application(service: Service, max_request_bytes: int = 1 << 30) -> Any:
     app = fastapi.FastAPI(title="Rondel", docs_url=None, redoc_url=None, lifespan=None if service.started else lifespan)
     _add_infer(app, service, max_request_bytes)
     _add_answers(app, service)
-    _add_repository(app, service, max_request_bytes)
-    app.add_exception_handler(Exception, _failed)
-    app.add_exception_handler(Refusal, _failed)
-    app.add_exception_handler(HTTPException, _failed)
+    _add_repository(app, service, max_request_bytes, loopback)
+    for kind in (Exception, HTTPException, *REFUSED):  # an Exception that is none of the others goes on to the server's log
+        app.add_exception_handler(kind, _failed)
     return _Guard(app, service)
 
 
@@ -89,8 +92,7 @@ def _add_infer(app: Any, service: Service, max_request_bytes: int) -> None:
             body = await _body(request, max_request_bytes)
             said = read_request(path["name"], path.get("version", ""), body, headers.get(LENGTH_HEADER))
             async with _WhileConnected(request):
-                found = await service.infer(said)
-            text, json_length = render_answer(found, said)
+                text, json_length = await service.infer(said, lambda answer: render_answer(answer, said))
         except Exception as error:
             return _refused(refusal_of(error))
         answer = Response(text, media_type="application/json" if json_length is None else "application/octet-stream")
@@ -213,8 +215,12 @@ def _add_answers(app: Any, service: Service) -> None:
             app.add_api_route(base + path, act, methods=["GET"])
 
 
-def _add_repository(app: Any, service: Service, max_request_bytes: int) -> None:
+def _add_repository(app: Any, service: Service, max_request_bytes: int, loopback: bool) -> None:
     models = service.models
+
+    async def not_of_a_page(request: Request) -> None:
+        if not service.has_token:
+            check_page(request.headers, loopback)
 
     async def index(request: Request) -> Response:
         body = await _body(request, 1 << 20)
@@ -232,9 +238,8 @@ def _add_repository(app: Any, service: Service, max_request_bytes: int) -> None:
         await models.unload(name)
         return Response()
 
-    app.add_api_route("/v2/repository/index", index, methods=["POST"])
-    app.add_api_route("/v2/repository/models/{name}/load", load, methods=["POST"])
-    app.add_api_route("/v2/repository/models/{name}/unload", unload, methods=["POST"])
+    for path, act in (("index", index), ("models/{name}/load", load), ("models/{name}/unload", unload)):
+        app.add_api_route(f"/v2/repository/{path}", act, methods=["POST"], dependencies=[fastapi.Depends(not_of_a_page)])
 
 
 def _upload(body: bytes) -> Upload | None:

@@ -11,7 +11,7 @@ import os
 import re
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import CallerError
 from .batching import Job, Outputs, Queue
 from .datatypes import datatype_of, datatype_of_port
-from .engines import Limits, check_given, check_limits, default_inputs, open_session
+from .engines import Limits, budgets_of, check_given, check_limits, default_inputs, open_session
 from .errors import bad_request, deadline_passed, not_found, refusal_of
 from .metrics import Metrics
 from .protocol import InferAnswer, InferRequest
@@ -31,6 +31,9 @@ log = logging.getLogger("rondel.serve")
 
 VERSION = "1"
 
+#: What becomes of an answer on its way to the client.
+Made = TypeVar("Made")
+
 
 class LoadedModel:
     """A model that answers requests. Made on a thread; `begin` on the event loop makes it ready."""
@@ -38,7 +41,9 @@ class LoadedModel:
     def __init__(self, name: str, source: Any, settings: ModelSettings, engine: str = "rondel", session: Any = None) -> None:
         self.name, self.settings, self.engine = name, settings, engine
         self.session, self.why_alone = _opened(source, engine, settings) if session is None else (session, _why_alone(None, settings))
-        self._budgets = Limits() if session is None else check_given(session, name, settings)  # of each run; a session that we open has its own
+        if session is not None:
+            check_given(session, name, settings)
+        self._budgets = budgets_of(settings)
         self.inputs, self.outputs = list(self.session.get_inputs()), list(self.session.get_outputs())
         self._defaults = {p.name for p in default_inputs(self.session)}
         self.states = checked_states(self.session, settings.states, name)
@@ -125,9 +130,10 @@ class LoadedModel:
         """The request's limits: its own, which Triton's `timeout` gives in microseconds, but no more than the model's."""
         timeout = _number(parameters, "timeout")
         deadline = _least(timeout / 1e6 if timeout else None, self.settings.deadline)
-        trips, memory = (_number(parameters, name) for name in ("max_trips", "max_memory_bytes"))
-        check_limits(self.session, Limits(deadline, trips, memory))
-        return Limits(deadline, _least(trips, self._budgets.max_trips), _least(memory, self._budgets.max_memory_bytes))
+        own = Limits(deadline, *(_number(parameters, name) for name in ("max_trips", "max_memory_bytes", "seed")))
+        check_limits(self.session, own)
+        trips, memory = _least(own.max_trips, self._budgets.max_trips), _least(own.max_memory_bytes, self._budgets.max_memory_bytes)
+        return Limits(deadline, trips, memory, own.seed)
 
     def _timer(self, job: Job) -> asyncio.TimerHandle | None:
         if job.limits.deadline is None:
@@ -141,6 +147,7 @@ class LoadedModel:
         return asyncio.get_running_loop().call_later(job.limits.deadline, late)
 
     def _put(self, job: Job) -> None:
+        """Queues the job; one with a seed or with budgets of its own shares no batch."""
         if self.batches and dataclasses.replace(job.limits, deadline=None) == self._budgets:
             self._join(job)
         self._queue.put(job)
@@ -288,12 +295,12 @@ class Models:
     def is_ready(self, name: str, version: str = "") -> bool:
         return name in self._models and version in ("", VERSION)
 
-    async def infer(self, request: InferRequest) -> InferAnswer:
+    async def infer(self, request: InferRequest, render: Callable[[InferAnswer], Made]) -> Made:
         begin, name = time.perf_counter(), request.model
         model = self.find(name, request.version)
         status = 200
         try:
-            return await self._for_sequence(model, request.parameters).infer(request)
+            return render(await self._for_sequence(model, request.parameters).infer(request))
         except asyncio.CancelledError:
             status = 499
             raise
@@ -349,7 +356,7 @@ class Models:
             self._retired = [m for m in self._retired if m.name != name or not self._close_later(m)]
             self._close_later(model)
             model.forget_gauges()
-            await asyncio.shield(self._closing[model])
+            await asyncio.shield(asyncio.gather(*(ends for m, ends in self._closing.items() if m.name == name)))
 
     async def close(self) -> None:
         for model in [*self._models.values(), *self._retired]:
@@ -381,7 +388,7 @@ class Models:
         return True
 
     def _made(self, name: str, source: Any, settings: ModelSettings, session: Any) -> LoadedModel:
-        with source.source() if isinstance(source, Upload) else contextlib.nullcontext(source) as opened:
+        with source.source(self._engine) if isinstance(source, Upload) else contextlib.nullcontext(source) as opened:
             return LoadedModel(name, opened, settings, self._engine, session)
 
     def _has_own_file(self, name: str) -> bool:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import orjson
 
-from .datatypes import checked_shape, datatype_of, from_bytes, from_list, to_bytes
+from .datatypes import checked_shape, datatype_of, from_bytes, from_list, to_bytes, to_texts
 from .errors import bad_request
 
 LENGTH_HEADER = "inference-header-content-length"
@@ -45,14 +47,14 @@ def read_request(model: str, version: str, body: Any, json_length: str | None) -
     """A request from the body of an HTTP request. json_length: the header that says where the JSON ends and bytes begin."""
     end = len(body)
     if json_length is not None:
-        if not json_length.isdigit() or int(json_length) > len(body):
-            raise bad_request(f"the header Inference-Header-Content-Length is {json_length!r}; expected at most {len(body)}, the bytes of the body")
+        if not re.fullmatch("[0-9]{1,18}", json_length) or int(json_length) > len(body):
+            raise bad_request(f"the header Inference-Header-Content-Length is {json_length!r:.60}; expected at most {len(body)}, the bytes of the body")
         end = int(json_length)
     view = memoryview(body)
     said = _object(parsed(view[:end]), "the request")
     parameters = _object(said.get("parameters", {}), "'parameters'")
     request = InferRequest(model, version, _read_inputs(said.get("inputs"), view[end:]), parameters=parameters)
-    request.id = str(said.get("id", ""))
+    request.id = "" if said.get("id") is None else str(said["id"])
     request.all_binary = parameters.get("binary_data_output") is True
     if said.get("outputs"):
         request.outputs, request.binary = _read_outputs(said["outputs"])
@@ -136,7 +138,7 @@ def render_answer(answer: InferAnswer, request: InferRequest) -> tuple[bytes, in
             tails.append(to_bytes(array))
             item["parameters"] = {"binary_data_size": len(tails[-1])}
         else:
-            item["data"] = array.reshape(-1)
+            item["data"] = to_texts(array, name) if item["datatype"] == "BYTES" else array.reshape(-1)
         outputs.append(item)
     text = rendered(said)
     return (b"".join([text, *tails]), len(text)) if tails else (text, None)
@@ -145,12 +147,13 @@ def render_answer(answer: InferAnswer, request: InferRequest) -> tuple[bytes, in
 def rendered(said: Any) -> bytes:
     """JSON. Arrays that are not finite are written with NaN and Infinity, as other servers do: null would be another number."""
     if not _has_nonfinite(said):
-        return orjson.dumps(said, default=_as_list, option=orjson.OPT_SERIALIZE_NUMPY)
+        with contextlib.suppress(orjson.JSONEncodeError):  # half a character that a client has sent
+            return orjson.dumps(said, default=_as_list, option=orjson.OPT_SERIALIZE_NUMPY)
     return json.dumps(said, default=_as_list).encode()
 
 
 def _has_nonfinite(said: Any) -> bool:
-    arrays = [o["data"] for o in said.get("outputs", ()) if "data" in o] if isinstance(said, dict) else []
+    arrays = [o["data"] for o in said.get("outputs", ()) if isinstance(o.get("data"), np.ndarray)] if isinstance(said, dict) else []
     floats = [a.astype(np.float32) if a.dtype.kind == "V" else a for a in arrays if a.dtype.kind in "fV"]  # V: bfloat16
     return any(not np.isfinite(a).all() for a in floats)
 

@@ -83,7 +83,8 @@ def step_of(parameters: Mapping[str, Any]) -> Step | None:
 
 @dataclasses.dataclass
 class _Sequence:
-    states: dict[str, Any] | None = None  # None: it has not begun
+    states: dict[str, Any] | None = None  # None: there are none, and `why` says why
+    why: str = ""
     waiting: collections.deque[tuple[Job, Step]] = dataclasses.field(default_factory=collections.deque)
     busy: bool = False
     used: float = dataclasses.field(default_factory=time.monotonic)
@@ -129,10 +130,8 @@ class Sequences:
                 del self._sequences[id]
 
     def drop(self, id: int | str) -> None:
-        """Forgets a sequence that has begun anew elsewhere, unless its requests are under way."""
-        sequence = self._sequences.get(id)
-        if sequence is not None and not sequence.busy and not sequence.waiting:
-            del self._sequences[id]
+        """Forgets a sequence that begins anew elsewhere. Those of its requests that have come are answered."""
+        self._sequences.pop(id, None)
 
     def _go_on(self, id: int | str, sequence: _Sequence) -> None:
         while sequence.waiting and not sequence.busy:
@@ -145,7 +144,7 @@ class Sequences:
                 if not step.starts and (brought := [name for name in self._states if name in job.inputs]):
                     raise bad_request(f"only the request that starts a sequence may bring its state '{brought[0]}'")
                 if states is None:
-                    raise bad_request(f"sequence {id} of model '{self._name}' has not begun: its first request failed")
+                    raise bad_request(f"sequence {id} of model '{self._name}' {sequence.why}; expected sequence_start")
             except Exception as error:
                 job.future.set_exception(error)
                 self._not_begun(sequence, step)
@@ -166,14 +165,14 @@ class Sequences:
         else:
             self._not_begun(sequence, step)
         if outputs is not None and step.ends:
-            sequence.states = None
+            sequence.states, sequence.why = None, "is over: a request before this one ended it"
         self._go_on(id, sequence)
 
     @staticmethod
     def _not_begun(sequence: _Sequence, step: Step) -> None:
         """After a request that failed: one that starts leaves no states of what was before."""
         if step.starts:
-            sequence.states = None
+            sequence.states, sequence.why = None, "has not begun: its first request failed"
 
     def _forget(self, id: int | str, sequence: _Sequence) -> None:
         if self._sequences.get(id) is sequence:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
-import ipaddress
 import logging
 import os
 import pathlib
@@ -21,10 +20,14 @@ import uvicorn
 from ..errors import CallerError
 from .http import application
 from .models import LoadedModel
+from .origins import is_loopback
 from .service import Service
 from .settings import ModelSettings
 
 log = logging.getLogger("rondel.serve")
+
+#: Seconds of the longest wait, three years: timers do not take infinity.
+_LONGEST = 1e8
 
 
 class Server:
@@ -38,7 +41,7 @@ class Server:
     token: what requests must bring in the header Authorization, after 'Bearer '. None: nothing.
     tls_cert, tls_key: PEM files of the certificate (with those that sign it) and of its key: both protocols are encrypted. None: neither is.
     engine: the name of a module with onnxruntime's interface, which runs the models that are given as files.
-    max_request_bytes: larger requests are refused. grace: seconds that requests under way have when the server stops.
+    max_request_bytes: larger requests are refused. grace: seconds that requests under way have when the server stops; inf: until they end.
 
     `run` serves until SIGTERM or Ctrl-C. `with server:` serves on a thread. Raises CallerError for models that do not load,
     for a certificate that does not, and for a port that is taken.
@@ -65,7 +68,9 @@ class Server:
     ) -> None:
         self.service = Service(models, settings, repository, token, engine)
         self._host, self._ports = host, (http_port, grpc_port)
-        self._most, self._grace = max_request_bytes, grace
+        if not grace >= 0:
+            raise CallerError(f"grace is {grace!r}; expected seconds of 0 or more")
+        self._most, self._grace = max_request_bytes, min(grace, _LONGEST)
         self._tls = None if tls_cert is None and tls_key is None else _Tls(tls_cert, tls_key)
         self._stop: Callable[[], None] = lambda: None
         self._thread: threading.Thread | None = None
@@ -73,9 +78,7 @@ class Server:
     @property
     def loopback(self) -> bool:
         """Whether only this machine reaches it."""
-        with contextlib.suppress(ValueError):
-            return ipaddress.ip_address(self._host).is_loopback
-        return self._host == "localhost"
+        return is_loopback(self._host)
 
     # ---- on the main thread --------------------------------------------------------------------------------
 
@@ -139,7 +142,7 @@ class Server:
         self.url = f"http{'s' if self._tls else ''}://{_address(self._host, listener.getsockname()[1])}"
         web = _Web(
             uvicorn.Config(
-                application(self.service, self._most), lifespan="off", log_config=None, access_log=False, backlog=2048,
+                application(self.service, self._most, self.loopback), lifespan="off", log_config=None, access_log=False, backlog=2048,
                 timeout_keep_alive=75,  # a client that asks once in a while finds its connection
                 timeout_graceful_shutdown=max(1, int(self._grace)), **self._tls.for_http() if self._tls else {},
             ),

@@ -6,14 +6,14 @@ import asyncio
 import contextlib
 import hmac
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import __version__
 from ..errors import CallerError
 from .errors import Refusal, busy
 from .metrics import Metrics
-from .models import LoadedModel, Models
+from .models import LoadedModel, Made, Models
 from .protocol import InferAnswer, InferRequest
 from .settings import ModelSettings
 
@@ -85,10 +85,15 @@ class Service:
                 await self._sweeper
         await self.models.close()
 
-    async def infer(self, request: InferRequest) -> InferAnswer:
+    async def infer(self, request: InferRequest, render: Callable[[InferAnswer], Made]) -> Made:
+        """The rendered answer. A refusal by `render` is counted as one."""
         if self.stopping:
             raise busy("the server is stopping", 1)
-        return await self.models.infer(request)
+        return await self.models.infer(request, render)
+
+    @property
+    def has_token(self) -> bool:
+        return self._token is not None
 
     def check_token(self, authorization: bytes | None) -> None:
         """authorization: the header of that name."""

@@ -35,12 +35,15 @@ class Upload:
             return usual
         if self.max_batch_size == 0:
             return dataclasses.replace(usual, batch="off")
-        return dataclasses.replace(usual, max_batch=self.max_batch_size)
+        return dataclasses.replace(usual, max_batch=min(self.max_batch_size, usual.max_batch))
 
     @contextlib.contextmanager
-    def source(self) -> Iterator[bytes | str]:
-        """What a session reads: the model's bytes, or with external data a path, which is gone afterwards."""
-        if len(self.files) == 1:
+    def source(self, engine: str) -> Iterator[bytes | str]:
+        """What a session of the engine reads: the model's bytes, or a path in a folder of these files alone, which is gone afterwards.
+
+        Bytes go to Rondel alone, which reads no external data for them; others take it from the server's working folder.
+        """
+        if engine == "rondel" and len(self.files) == 1:
             yield self.files[_MODEL]
             return
         with tempfile.TemporaryDirectory(prefix="rondel-") as folder:

@@ -6,6 +6,7 @@ import pathlib
 import rondel
 from rondel.texts import human_bytes, render
 
+from .files import path_to_write
 from .table import add_model_options, session_options
 
 
@@ -41,15 +42,16 @@ def add_to(commands):
 
 
 def act(options):
-    report = rondel.export(
-        options.model,
-        options.output,
-        opset=options.opset,
-        external_data=options.external_data,
-        compiled=options.compiled,
-        assertions=not options.no_assertions,
-        sess_options=session_options(options),
-    )
+    with path_to_write(options.output) as path:
+        report = rondel.export(
+            options.model,
+            path,
+            opset=options.opset,
+            external_data=options.external_data,
+            compiled=options.compiled,
+            assertions=not options.no_assertions,
+            sess_options=session_options(options),
+        )
     rows = sorted(report.op_counts.items(), key=lambda item: (-item[1], item[0]))
     print(render(("op", "count"), rows, right=("count",)))
     if report.loops:
@@ -58,6 +60,6 @@ def act(options):
         print(f"\nnote: {note}")
     print(f"\nwrote {options.output}: opset {report.opset}, {human_bytes(report.bytes)}")
     if report.external_bytes:
-        print(f"wrote {pathlib.Path(options.output)}.data: {human_bytes(report.external_bytes)}")
+        print(f"wrote {pathlib.Path(path)}.data: {human_bytes(report.external_bytes)}")
     return 0
 

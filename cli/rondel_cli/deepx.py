@@ -5,8 +5,6 @@ import pathlib
 import sys
 from functools import partial
 
-import numpy as np
-
 import rondel
 from rondel import deepx
 from rondel.deepx.files import Folder
@@ -14,7 +12,7 @@ from rondel.deepx.files import Folder
 from .deepx_loads import Recorded
 from .deepx_prompt import Prompt
 from .exit_codes import UsageError
-from .files import write_all
+from .files import path_to_write, print_written, require_all_writable, save_array, write_all
 from .numbers import count, seconds
 
 
@@ -56,6 +54,7 @@ def act(options):
     if options.deadline is not None:
         raise UsageError("--deadline: expected `rondel deepx serve --deadline SECONDS`")
     dumps = _dumps(options.dump)
+    require_all_writable(dumps, _options_of(dumps))
     recorded = Recorded(Folder(options.folder, options.max_memory)) if options.onnx and options.folder else None
     session = make_session(options, recorded or options.folder)
     on_line = recorded and recorded.on_line
@@ -63,14 +62,27 @@ def act(options):
         text, failures = Prompt(session, on_line=on_line).run(), []
     else:
         text = _program(options.program)
-        failures = session.run(text, keep_going=options.keep_going, on_line=on_line)
+        failures = _run(session, text, options, on_line)
     for failure in failures:
         print(f"rondel: {failure}", file=sys.stderr)
     _write_dumps(session, dumps)
     if options.onnx:
-        report = make_session(options, recorded and recorded.replay()).export(_without(text, failures), options.onnx)
+        with path_to_write(options.onnx) as path:
+            report = make_session(options, recorded and recorded.replay()).export(_without(text, failures), path)
+    print_written(dumps)
+    if options.onnx:
         print(f"wrote {options.onnx}: opset {report.opset}")
     return 1 if failures else 0
+
+
+def _run(session, text, options, on_line):
+    """The failures of a program. That nobody reads what it prints is an error only where files would be written after it."""
+    try:
+        return session.run(text, keep_going=options.keep_going, on_line=on_line)
+    except BrokenPipeError as error:
+        if not (options.dump or options.onnx):
+            raise
+        raise rondel.CallerError("standard output was closed before the program ended; no file is written") from error
 
 
 def _program(path):
@@ -120,15 +132,12 @@ def _dumps(texts):
     return found
 
 
+def _options_of(dumps):
+    return {path: option for path, (_, option) in dumps.items()}
+
+
 def _write_dumps(session, dumps):
     for name, option in dumps.values():
         if name not in session:
             raise rondel.CallerError(f"{option}: there is no '{name}' at the end of the program")
-    write_all(
-        {path: partial(_save, session[name]) for path, (name, _) in dumps.items()},
-        {path: option for path, (_, option) in dumps.items()},
-    )
-
-
-def _save(array, file):
-    np.save(file, array, allow_pickle=False)
+    write_all({path: partial(save_array, session[name]) for path, (name, _) in dumps.items()}, _options_of(dumps))

@@ -16,6 +16,7 @@ from .exit_codes import UsageError
 
 
 FILES = (".npy", ".npz", ".pb")  #: extensions of the files that hold inputs
+_NUMBERS = re.compile(r"[-+.\d\[]|true|false|(?i:nan|inf|infinity)\s*(,|$)")  #: what begins numbers, rather than the name of a file
 
 
 def add_input_option(parser, more=""):
@@ -91,10 +92,10 @@ def _given_feeds(session, texts, rng):
             raise UsageError(f"-i {text}: expected NAME=FILE, NAME=NUMBERS or NAME=random:f32[2,3]")
         if what.startswith("random:"):
             feeds[name] = random_tensor(what.removeprefix("random:"), rng)
-        elif pathlib.Path(what).suffix not in FILES and re.match(r"[-+.\d\[]|true|false", what):
+        elif pathlib.Path(what).suffix not in FILES and _NUMBERS.match(what):
             feeds[name] = literal_tensor(ports.get(name), name, what)
         else:
-            feeds.update(read_file(name, what))
+            feeds.update({n: _as_declared(array, ports.get(n)) for n, array in read_file(name, what).items()})
     return feeds
 
 
@@ -130,12 +131,29 @@ def literal_tensor(port, name, text):
 
 def _numbers(text):
     """A number or lists of them; the outermost brackets may be left out."""
+    if '"' not in text:
+        text = re.sub(r"[-+]?\b(nan|inf(?:inity)?)\b", _as_json, text, flags=re.IGNORECASE)
     for attempt in (text, f"[{text}]"):
         with contextlib.suppress(ValueError):
-            return json.loads(attempt)
+            return json.loads(attempt, parse_float=_float)
     with contextlib.suppress(ValueError):
         return int(text)
-    return float(text)
+    return _float(text)
+
+
+def _as_json(match):
+    """How Python's JSON spells the NaN or the infinity that a match found."""
+    if match[1].lower() == "nan":
+        return "NaN"
+    return "-Infinity" if match[0][0] == "-" else "Infinity"
+
+
+def _float(text):
+    """The number that digits say."""
+    value = float(text)
+    if np.isinf(value):
+        raise OverflowError(f"{text} is beyond f64; its largest number is {np.finfo(value).max:g}")
+    return value
 
 
 def _converted(given, port):
@@ -147,12 +165,36 @@ def _converted(given, port):
         return given
     if name == "str":
         return given.astype(str).astype(object)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         made = given.astype(numpy_dtype(name))
+    _require_finite(made, given, name)
     whole = name == "bool" or name.lstrip("ui").isdigit()
     if whole and [int(x) for x in made.ravel()] != given.ravel().tolist():
         raise ValueError(f"{name} does not hold these numbers")
     return made
+
+
+def _require_finite(made, given, name):
+    """Finite numbers stay finite in a dtype; an infinity comes from one that is written."""
+    lost = np.isfinite(given) & ~np.isfinite(made) if given.dtype.kind in "iuf" else np.array(False)
+    if lost.any():
+        raise OverflowError(f"{name} does not hold {given[lost][0]:g}; its largest number is {_largest(made.dtype):g}")
+
+
+def _largest(dtype):
+    if dtype.isbuiltin == 1:
+        return np.finfo(dtype).max
+    import ml_dtypes
+
+    return float(ml_dtypes.finfo(dtype).max)
+
+
+def _as_declared(array, port):
+    """The array of a file, in its input's dtype if NumPy kept only the bytes of its elements, as `files.save_array` says."""
+    if array.dtype.type is not np.void or array.dtype.names or port is None or "tensor(" not in port.type:
+        return array
+    dtype = numpy_dtype(element_name(port.type))
+    return array.view(dtype) if dtype.isbuiltin == 2 and dtype.itemsize == array.itemsize else array
 
 
 def read_file(name, path):

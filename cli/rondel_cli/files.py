@@ -1,24 +1,77 @@
 """Files that commands write."""
 
 import contextlib
+import os
+import shutil
+import tempfile
+from types import SimpleNamespace
+
+import numpy as np
 
 from rondel.errors import CallerError
-from rondel.replacing import replacing
+from rondel.replacing import is_special, replacing, replacing_together, require_writable
+
+
+def require_all_writable(paths, options=None):
+    """Raises CallerError, before the work, if one of the paths cannot be written. options: as of `write_all`."""
+    for path in paths:
+        with _errors_of(path, options):
+            require_writable(path)
 
 
 def write_all(writers, options=None):
-    """Writes all files or none, and prints their names.
+    """Writes all files or none.
 
     writers: {path: a function that writes to the file, opened in binary mode}. options: {path: the command-line option that requests
     the file}; an error begins with the option.
     """
-    with contextlib.ExitStack() as files:
+    with replacing_together() as opened:
         for path, write in writers.items():
-            try:
-                write(files.enter_context(replacing(path)))
-            except (CallerError, OSError) as error:
-                if path not in (options or {}):
-                    raise
-                raise CallerError(f"{options[path]}: {error}") from error
-    for path in writers:
+            with _errors_of(path, options), opened(path) as file:
+                write(file)
+
+
+def print_written(paths):
+    for path in paths:
         print(f"wrote {path}")
+
+
+@contextlib.contextmanager
+def path_to_write(path):
+    """The path of a file for the block to write, for code that replaces what is at a path, links, devices and pipes included.
+
+    It is `path`, with links followed, or, if there is a device or a pipe, a temporary file whose bytes this gets when the block ends.
+    """
+    if not is_special(path):
+        yield os.path.realpath(path) if os.path.islink(path) else path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        made = os.path.join(folder, os.path.basename(path))
+        yield made
+        if len(os.listdir(folder)) > 1:
+            raise CallerError(f"'{path}' cannot be written: it takes one file, and the weights need another one beside it")
+        with open(made, "rb") as source, _errors_of(path), replacing(path) as file:
+            shutil.copyfileobj(source, file)
+
+
+def save_array(array, file):
+    """Writes an array as .npy. Of bfloat16, int4 and the like, which NumPy cannot name in a file, the bytes: `feeds.read_file` reads them."""
+    if array.dtype == object:
+        array = array.astype(str)
+    elif array.dtype.isbuiltin == 2:  # registered by ml_dtypes
+        array = array.view(f"V{array.itemsize}")
+    np.save(SimpleNamespace(write=file.write), array, allow_pickle=False)  # in a file itself NumPy seeks, which a pipe cannot
+
+
+@contextlib.contextmanager
+def _errors_of(path, options=None):
+    """Begins errors with the option that requests the file. A closed pipe is an error of the file, not the end of standard output."""
+    option = f"{options[path]}: " if options and path in options else ""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise CallerError(f"{option}'{path}' cannot be written: {error.strerror}") from error
+    except (CallerError, OSError) as error:
+        if not option:
+            raise
+        raise CallerError(f"{option}{error}") from error

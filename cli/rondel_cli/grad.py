@@ -6,7 +6,7 @@ import pathlib
 import rondel
 from rondel.texts import render
 
-from .files import write_all
+from .files import print_written, require_all_writable, write_all
 from .table import add_model_options, session_options
 
 
@@ -38,6 +38,8 @@ def add_to(commands):
 
 
 def act(options):
+    path = pathlib.Path(options.output)
+    require_all_writable([path])
     made = rondel.grad(
         options.model,
         options.wrt,
@@ -49,7 +51,8 @@ def act(options):
         sess_options=session_options(options),
     )
     data = made.SerializeToString()
-    write_all({pathlib.Path(options.output): lambda file: file.write(data)})
+    write_all({path: lambda file: file.write(data)})
+    print_written([path])
     rows = [(options.prefix + name, name) for name in options.wrt]
     print(f"\n{render(('output', 'gradient by'), rows)}")
     print(f"\n{len(made.graph.node)} nodes, opset {made.opset_import[0].version}")

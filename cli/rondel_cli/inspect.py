@@ -10,7 +10,7 @@ from rondel.inspection import graph_html, schedule_text
 from rondel.texts import finding_text, render, report_text
 
 from .feeds import add_input_option, read_feeds
-from .files import write_all
+from .files import print_written, write_all
 from .table import add_model_options, coloured, session_options
 
 
@@ -74,6 +74,7 @@ def _write_page(options, report):
     text = graph_html(options.model, session_options(options), report)
     path = pathlib.Path(options.html)
     write_all({path: lambda file: file.write(text.encode(errors="replace"))}, {path: "--html"})
+    print_written([path])
 
 
 def _how_it_ran(options):

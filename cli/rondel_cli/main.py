@@ -6,6 +6,7 @@ Exit codes: 0 done; 1 the model or input is wrong; 2 the command line is wrong; 
 
 import argparse
 import contextlib
+import os
 import sys
 import warnings
 
@@ -16,8 +17,16 @@ from .exit_codes import exit_code
 from .own_ops import load_ops
 from .table import coloured
 
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message):
+        with _closed_is_fine(sys.stderr):
+            super().error(message)
+        sys.exit(2)
+
+
 def make_parser():
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="rondel",
         description="Runs ONNX models with loops in them (Loop, Scan, If), natively.",
         epilog="exit codes: 0 done, 1 wrong model or input, 2 wrong command line, 3 not supported yet, "
@@ -47,7 +56,7 @@ def _warnings_on_stderr():
     """Prints a warning about a model as one line, without the place in our own code."""
 
     def show(message, category, filename, lineno, file=None, line=None):
-        print(coloured(f"rondel: warning: {message}", "33", sys.stderr), file=sys.stderr)
+        _say(coloured(f"rondel: warning: {message}", "33", sys.stderr))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", rondel.ModelWarning)
@@ -55,25 +64,61 @@ def _warnings_on_stderr():
         yield
 
 
+def _say(text):
+    """Prints a line to standard error, if anybody reads it."""
+    with _closed_is_fine(sys.stderr):
+        print(text, file=sys.stderr)
+
+
+@contextlib.contextmanager
+def _closed_is_fine(stream):
+    """Ends the block where nobody reads the stream any more."""
+    try:
+        yield
+    except BrokenPipeError:
+        _discard(stream)
+
+
+def _discard(stream):
+    """Drops what a stream has not yet written, and all that comes after it."""
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())
+
+
 def main(arguments=None):
-    options = make_parser().parse_args(arguments)
+    """Runs a command; returns its exit code. A reader that closes standard output early, as `head` does, is no error."""
+    code = 0
+    try:
+        try:
+            code = _act(make_parser().parse_args(arguments))
+        finally:
+            sys.stdout.flush()
+    except OSError as error:  # of standard output: other ones do not leave _act
+        _discard(sys.stdout)
+        if not isinstance(error, BrokenPipeError):
+            _say(f"rondel: standard output: {error.strerror}")
+            return 1
+    return code
+
+
+def _act(options):
     try:
         with _warnings_on_stderr():
             load_ops(options)
             return options.act(options)
     except rondel.Error as error:
-        print(f"rondel: {error}", file=sys.stderr)
+        _say(f"rondel: {error}")
         return exit_code(error)
     except BrokenPipeError:
-        return 0
+        raise
     except MemoryError as error:
-        print(f"rondel: out of memory: {error}", file=sys.stderr)
+        _say(f"rondel: out of memory: {error}")
         return 4
     except OSError as error:
-        print(f"rondel: {error}", file=sys.stderr)
+        _say(f"rondel: {error}")
         return 1
     except KeyboardInterrupt:
-        print("rondel: interrupted", file=sys.stderr)
+        _say("rondel: interrupted")
         return 130
 
 

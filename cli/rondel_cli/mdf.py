@@ -14,7 +14,7 @@ from rondel.sweeps.tables import csv_table
 from rondel.texts import render
 
 from .exit_codes import UsageError
-from .files import write_all
+from .files import print_written, require_all_writable, write_all
 from .numbers import at_least_one, count
 
 _MOST_CURVES = 40
@@ -67,6 +67,7 @@ def act(options):
     if pathlib.Path(options.model).suffix == ".onnx":
         raise UsageError(f"{options.model} is an ONNX model: rondel run {options.model}")
     pyplot = _pyplot() if options.plot else None
+    require_all_writable(path for path in (options.csv, options.plot, options.onnx) if path)
     model = rondel.mdf.load(options.model)
     settings = {
         "steps": options.steps,
@@ -78,8 +79,6 @@ def act(options):
         "single_precision": not options.keep_precision,
     }
     results = model.run(**settings)
-    rows = [(name, _type(array), _few(array[0]), _few(array[-1])) for name, array in results.items() if name != "time"]
-    print(render(("recorded", "type", "first", "last"), rows))
     writers = {}
     if options.csv:
         writers[pathlib.Path(options.csv)] = partial(_write_csv, results)
@@ -89,9 +88,12 @@ def act(options):
     if options.onnx:
         written = rondel.export(model.session(**settings))
         writers[pathlib.Path(options.onnx)] = lambda file: file.write(written)
+    write_all(writers)
+    rows = [(name, _type(array), _few(array[0]), _few(array[-1])) for name, array in results.items() if name != "time"]
+    print(render(("recorded", "type", "first", "last"), rows))
     if writers:
         print()
-        write_all(writers)
+        print_written(writers)
     return 0
 
 

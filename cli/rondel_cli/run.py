@@ -4,22 +4,18 @@ import argparse
 import contextlib
 import json
 import pathlib
-import re
 import tempfile
 import time
-from functools import partial
 from statistics import median
-
-import numpy as np
 
 import rondel
 from rondel.profiling import profile_html
-from rondel.texts import render
 
 from .exit_codes import UsageError
 from .feeds import add_input_option, read_feeds
-from .files import write_all
+from .files import print_written, write_all
 from .numbers import at_least_one, count, seconds
+from .outputs import output_files, output_folder, output_table, require_free
 from .table import add_model_options, session_options
 
 
@@ -41,7 +37,7 @@ def add_to(commands):
     add_model_options(parser)
     add_input_option(parser)
     parser.add_argument(
-        "-o", "--output", metavar="DIR", help="write each output to DIR as NAME.npy: all of them, or on failure none"
+        "-o", "--output", metavar="DIR", help="write each output to DIR as NAME.npy, or maps as NAME.json: all of them, or on failure none"
     )
     parser.add_argument(
         "--profile", metavar="FILE", help="write what took how long: a .json file for Perfetto or chrome://tracing, or a .html page by itself"
@@ -74,21 +70,23 @@ def act(options):
             chosen.profile_file_prefix = f"{temporary.enter_context(tempfile.TemporaryDirectory())}/run"
         session = rondel.InferenceSession(options.model, chosen)
         temporary.callback(_end_profiling, session)
+        if folder:
+            require_free(folder, session.get_outputs())
         outputs, times = _run(session, options)
-        names = [port.name for port in session.get_outputs()]
-        files = {} if folder is None else output_files(folder, dict(zip(names, outputs)))
+        files = output_files(folder, outputs) if folder else {}
         if profile:
             files[profile] = profile_writer(session, options)
-    print(render(("output", "type", "min", "mean", "max", "first values"), [_row(n, v) for n, v in zip(names, outputs)]))
-    print(f"\nran in {times[0] * 1e3:.2f} ms" + (f", then {len(times) - 1} times more: median {median(times[1:]) * 1e3:.2f} ms" if times[1:] else ""))
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
     write_all(files, {profile: "--profile"} if profile else None)
+    print(output_table(outputs))
+    print(f"\nran in {times[0] * 1e3:.2f} ms" + (f", then {len(times) - 1} times more: median {median(times[1:]) * 1e3:.2f} ms" if times[1:] else ""))
+    print_written(files)
     return 0
 
 
 def _run(session, options):
-    """The outputs of the last run, and the seconds of each."""
+    """The outputs of the last run by their names, and the seconds of each."""
     feeds = read_feeds(session, options.input, options.seed)
     limits = rondel.RunOptions()
     limits.deadline = options.deadline
@@ -98,7 +96,7 @@ def _run(session, options):
         begin = time.perf_counter()
         outputs = session.run(None, feeds, limits)
         times.append(time.perf_counter() - begin)
-    return outputs, times
+    return dict(zip((port.name for port in session.get_outputs()), outputs)), times
 
 
 def profile_file(name):
@@ -124,57 +122,3 @@ def profile_writer(session, options):
     if options.profile.endswith(".html"):
         text = profile_html(json.loads(text), pathlib.Path(options.model).name, session.how_it_ran(tiers=True))
     return lambda file: file.write(text.encode(errors="replace"))
-
-
-def output_folder(name):
-    """The folder for the outputs, or None; an error, before anything runs, if it cannot be one."""
-    if name is None:
-        return None
-    folder = pathlib.Path(name)
-    for place in (folder, *folder.parents):
-        if place.exists() and not place.is_dir():
-            raise UsageError(f"-o {name}: {place} is a file; expected a folder, in which each output becomes a .npy file")
-    return folder
-
-
-def output_files(folder, outputs):
-    """{path: a function that writes it} of all outputs, each as a .npy file; a list gets one file per item."""
-    files = {}
-    for name, value in outputs.items():
-        items = {f"{name}.{i}": v for i, v in enumerate(value)} if isinstance(value, list) else {name: value}
-        for stem, array in items.items():
-            if array is not None:
-                files[_free_name(re.sub(r"[^\w.-]", "_", stem), files)] = array
-    return {folder / f"{stem}.npy": partial(_save, array) for stem, array in files.items()}
-
-
-def _save(array, file):
-    np.save(file, array.astype(str) if array.dtype == object else array, allow_pickle=False)
-
-
-def _free_name(stem, taken):
-    """The stem, with a number if it is taken: names may differ only in characters that were replaced."""
-    number, free = 1, stem
-    while free in taken:
-        number, free = number + 1, f"{stem}_{number + 1}"
-    return free
-
-
-def _row(name, value):
-    if value is None:
-        return (name, "optional", "", "", "", "(empty)")
-    if isinstance(value, list):
-        return (name, f"list of {len(value)}", "", "", "", ", ".join(_type(v) for v in value[:3]))
-    first = ", ".join(_number(v) for v in value.reshape(-1)[:4]) + (", ..." if value.size > 4 else "")
-    if value.size == 0 or value.dtype.kind in "Oc":
-        return (name, _type(value), "", "", "", first)
-    wide = value.astype(np.float64)
-    return (name, _type(value), _number(wide.min()), _number(wide.mean()), _number(wide.max()), first)
-
-
-def _type(array):
-    return f"{array.dtype}{list(array.shape)}" if array.dtype != object else f"string{list(array.shape)}"
-
-
-def _number(v):
-    return repr(v) if isinstance(v, str) else f"{v:.5g}" if isinstance(v, (float, np.floating)) else str(v)

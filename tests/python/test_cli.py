@@ -5,8 +5,8 @@ import shlex
 import numpy as np
 import onnx
 import pytest
+from command_line import files, rondel, saved  # noqa: F401
 from models import f32, model
-from rondel_cli.main import main
 
 ROOT = """
 main (float[n] x, int64 most) => (float[n] y, float[] steps) {
@@ -16,33 +16,6 @@ main (float[n] x, int64 most) => (float[n] y, float[] steps) {
     }
   >
 }"""
-
-
-@pytest.fixture
-def rondel(capsys, tmp_path, monkeypatch):
-    """Runs the command in a folder of its own; returns (exit code, stdout, stderr)."""
-    monkeypatch.chdir(tmp_path)
-
-    def act(*arguments):
-        try:
-            code = main([str(a) for a in arguments])
-        except SystemExit as ended:  # raised by argparse
-            code = ended.code
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return act
-
-
-def saved(text, name="model.onnx", **fields):
-    onnx.save(model(text, **fields), name)
-    return name
-
-
-def files():
-    import pathlib
-
-    return sorted(str(p) for p in pathlib.Path().rglob("*") if p.is_file() and p.suffix != ".onnx")
 
 
 # ---- inspect --------------------------------------------------------------------------------------------
@@ -409,6 +382,13 @@ ONE_OF_EACH = "main (int64 n, bool b, string s, float x) => (int64 m, bool c, st
         ("x=[null]", "these are not all numbers"),
         ("x=" + "[" * 100_000, "expected a file, a number or lists of numbers"),
         ("x=1,,2", "expected a file, a number or lists of numbers"),
+        ("n=nan", "i64 does not hold these numbers"),
+        ("b=-inf", "bool does not hold these numbers"),
+        ("x=1e39", "f32 does not hold 1e+39; its largest number is 3.40282e+38"),
+        ("x=1e999", "1e999 is beyond f64"),
+        ("x=[1, -1e999]", "-1e999 is beyond f64"),
+        ("x=information", "information: expected a .npy, .npz or .pb file"),
+        ("x=nan.npy", "cannot read nan.npy"),
     ],
 )
 def test_numbers_that_an_input_cannot_hold_are_refused(rondel, given, words):
@@ -420,6 +400,30 @@ def test_numbers_that_an_input_cannot_hold_are_refused(rondel, given, words):
 def test_numbers_as_people_write_them(rondel):
     code, out, err = rondel("run", saved(ONE_OF_EACH), "-i", "n=+7", "-i", "b=false", "-i", "s=5", "-i", "x=.5")
     assert code == 0 and "-7" in out and "True" in out and "'5'" in out and "-0.5" in out, err
+
+
+@pytest.mark.parametrize("text", ["nan", "NaN", "-NAN", "inf", "+Inf", "-inf", "infinity", "-Infinity", "nan,1", "[inf, -INF]", "[[nan], [-1]]", "1,-inf,NaN"])
+def test_nan_and_infinities_in_any_case(rondel, text):
+    from rondel_cli.feeds import literal_tensor
+
+    plain = [float(word) for word in text.replace("[", "").replace("]", "").split(",")]
+    np.testing.assert_array_equal(literal_tensor(None, "x", text).ravel(), plain)
+    code, _, err = rondel("run", saved("main (float[] x) => (float[] y) { y = Neg (x) }"), "-i", f"x={text}")
+    assert (code, err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "text", "largest"),
+    [("float16", "1e6", "65504"), ("float16", "[1, -70000]", "65504"), ("bfloat16", "3.4e38", "3.38953e+38"), ("float8e4m3fn", "500", "448"), ("complex64", "1e39", "3.40282e+38")],
+)
+def test_a_number_beyond_a_dtype_is_refused(rondel, dtype, text, largest):
+    code, out, err = rondel("run", saved(f"main ({dtype}[n] x) => ({dtype}[n] y) {{ y = Identity (x) }}"), "-i", f"x={text}")
+    assert code == 2 and not out and err.count("\n") == 1 and f"-i x={text}: " in err and f"its largest number is {largest}" in err, err
+
+
+def test_a_written_infinity_and_the_largest_number_stay(rondel):
+    code, out, err = rondel("run", saved("main (float16[n] x) => (float16[n] y) { y = Identity (x) }"), "-i", "x=65504,-inf,Infinity,NaN")
+    assert (code, err) == (0, "") and "65504, -inf, inf, nan" in out
 
 
 @pytest.mark.parametrize("name", ["f32", "float32", "float", "f64", "double", "float64", "f16", "bf16", "bfloat16", "i8", "int8", "i64", "uint16", "u64",

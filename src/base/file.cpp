@@ -6,6 +6,12 @@
 #include <system_error>
 
 namespace rondel {
+namespace {
+
+/// As many as the system follows.
+constexpr int most_links = 40;
+
+}  // namespace
 
 std::ifstream open_file(const std::filesystem::path& path) {
   std::error_code error;
@@ -22,6 +28,22 @@ std::vector<std::byte> read_beginning(const std::filesystem::path& path, std::si
   file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(most));
   bytes.resize(static_cast<std::size_t>(file.gcount()));
   return bytes;
+}
+
+std::filesystem::path replaced_file(const std::filesystem::path& given) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  require(!given.filename().empty() && !fs::is_directory(given, error),
+          "cannot write to '{}': it is a folder; expected the name of a file", given.string());
+  require(!fs::exists(given, error) || fs::is_regular_file(given, error),
+          "cannot write to '{}': it is there, and is no file that could be replaced",
+          given.string());
+  fs::path to = given;  // where a link leads to need not be there yet
+  for (int links = 0; fs::is_symlink(to, error); ++links) {
+    require(links < most_links, "cannot write to '{}': links lead in a circle", given.string());
+    to = to.parent_path() / fs::read_symlink(to);
+  }
+  return to;
 }
 
 std::string read_text_file(const std::filesystem::path& path) {

@@ -51,8 +51,9 @@ class Case {
   void add(const AtMost& fact, std::int64_t more = 0) {
     if (!fact.a.known_or_symbolic() || !fact.b.known_or_symbolic()) return;
     Inequality row{.terms = {}, .constant = more};
-    if (add_to(row, fact.a, fact.times_a) && add_to(row, fact.b, -fact.times_b))
-      rows_.add(std::move(row));
+    add_to(row, fact.a, fact.times_a);
+    add_to(row, fact.b, -fact.times_b);
+    rows_.add(std::move(row));
   }
 
   /// Whether nothing can be as it is in this case.
@@ -82,14 +83,9 @@ class Case {
     });
   }
 
-  /// False if a coefficient does not fit into 64 bits.
-  bool add_to(Inequality& row, const Integer& i, std::int64_t times) {
-    bool fits = true;
+  void add_to(Inequality& row, const Integer& i, std::int64_t times) {
     const auto add_term = [&](const Factors& factors, std::int64_t coefficient) {
-      std::int64_t& sum = row.terms[number(factors)];
-      std::int64_t term = 0;
-      fits = fits && !__builtin_mul_overflow(times, coefficient, &term) &&
-             !__builtin_add_overflow(sum, term, &sum);
+      row.terms[number(factors)] += WideInteger(times) * coefficient;
     };
     if (i.known()) {
       row.constant += WideInteger(times) * *i.number;
@@ -100,7 +96,6 @@ class Case {
       add_term({i.symbol}, 1);
     }
     std::erase_if(row.terms, [](const auto& term) { return term.second == 0; });
-    return fits;
   }
 
   /// The number of a product as an unknown of the inequalities.

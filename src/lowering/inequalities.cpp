@@ -1,9 +1,8 @@
 #include "lowering/inequalities.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
-#include <set>
+#include <utility>
 
 namespace rondel::lowering {
 namespace {
@@ -12,23 +11,29 @@ namespace {
 /// that only makes solutions appear.
 constexpr std::size_t most_rows = 5000;
 
-using Terms = std::map<std::size_t, std::int64_t>;
+using Terms = Inequality::Terms;
 
-WideInteger rounded_up(WideInteger a, std::int64_t by) { return a / by + (a % by > 0 ? 1 : 0); }
+WideInteger rounded_up(WideInteger a, WideInteger by) { return a / by + (a % by > 0 ? 1 : 0); }
+
+/// The greatest common divisor, 0 or more. (std::gcd takes no 128 bits.)
+WideInteger common_divisor(WideInteger a, WideInteger b) {
+  while (b != 0) a = std::exchange(b, a % b);
+  return a < 0 ? -a : a;
+}
 
 /// Divides by what divides all coefficients. The sum of integers is one, so the constant is rounded
 /// up.
 Inequality reduced(Inequality row) {
-  std::int64_t common = 0;
-  for (const auto& [unknown, coefficient] : row.terms) common = std::gcd(common, coefficient);
+  WideInteger common = 0;
+  for (const auto& [unknown, coefficient] : row.terms) common = common_divisor(common, coefficient);
   if (common <= 1) return row;
   for (auto& [unknown, coefficient] : row.terms) coefficient /= common;
   row.constant = rounded_up(row.constant, common);
   return row;
 }
 
-template <class Number> bool add_product(Number& sum, Number a, std::int64_t b) {
-  Number product = 0;
+bool add_product(WideInteger& sum, WideInteger a, WideInteger b) {
+  WideInteger product = 0;
   return !__builtin_mul_overflow(a, b, &product) && !__builtin_add_overflow(sum, product, &sum);
 }
 
@@ -36,9 +41,8 @@ template <class Number> bool add_product(Number& sum, Number a, std::int64_t b) 
 /// signs; nothing if a number becomes too large.
 std::optional<Inequality> without(std::size_t unknown, const Inequality& positive,
                                   const Inequality& negative) {
-  const std::int64_t up = positive.terms.at(unknown), down = negative.terms.at(unknown);
-  if (down == INT64_MIN) return std::nullopt;
-  const std::int64_t common = std::gcd(up, -down);
+  const WideInteger up = positive.terms.at(unknown), down = negative.terms.at(unknown);
+  const WideInteger common = common_divisor(up, down);
   Inequality sum;
   for (const auto& [row, times] :
        {std::pair(&positive, -down / common), std::pair(&negative, up / common)}) {
@@ -94,7 +98,7 @@ bool Inequalities::substitute_one() {
 void Inequalities::eliminate_one() {
   struct Signs {
     std::size_t positive = 0, negative = 0;
-    std::int64_t largest = 0, least = 0;
+    WideInteger largest = 0, least = 0;
     std::size_t pairs() const { return positive * negative; }
     /// Between bounds of which all on one side have the coefficient 1 there are integers.
     bool lossless() const { return largest <= 1 || least >= -1; }

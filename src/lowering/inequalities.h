@@ -6,12 +6,14 @@
 
 namespace rondel::lowering {
 
-/// Sums of constants near 2^63, which bounds from a file may be, do not fit into 64 bits.
+/// Sums of constants and of coefficients near 2^63, which bounds from a file may be, do not fit
+/// into 64 bits.
 using WideInteger = __int128;
 
 /// A sum of integer unknowns, each with a coefficient other than 0, and a constant; at most 0.
 struct Inequality {
-  std::map<std::size_t, std::int64_t> terms;
+  using Terms = std::map<std::size_t, WideInteger>;
+  Terms terms;
   WideInteger constant = 0;
 };
 
@@ -35,7 +37,7 @@ class Inequalities {
                 const std::vector<Inequality>&);
 
   /// By terms, the largest constant: the strictest inequality.
-  std::map<std::map<std::size_t, std::int64_t>, WideInteger> rows_;
+  std::map<Inequality::Terms, WideInteger> rows_;
   bool impossible_ = false;
 };
 

@@ -70,6 +70,16 @@ TEST(ExtentProof, ConstantsNearTheEndOf64BitsAddUp) {
   EXPECT_FALSE(proves("$m0 + $m1", rows, facts));
 }
 
+TEST(ExtentProof, CoefficientsNearTheEndOf64BitsAddUp) {
+  // All rows of a state but the first, and a state that grows by s rows in each of at most 2^63 - 2
+  // trips.
+  const std::string room = "2 * s + s * n - s * max(n - 9223372036854775806, 0)";
+  const Facts facts{{"now", {at_most("now", {"s"})}}};
+  EXPECT_TRUE(proves("max(now - max(now - 2147483648, 0) - 1, 0)", room, facts));
+  EXPECT_TRUE(proves("2 * now", room, facts));
+  EXPECT_FALSE(proves("2 * now + 1", room, facts));
+}
+
 TEST(ExtentProof, OneOfTheListsOfAFactHolds) {
   const Facts facts{{"a", {at_most("a", {"b", "c"})}}};
   EXPECT_TRUE(proves("a", "b + c", facts));

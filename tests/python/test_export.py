@@ -6,6 +6,7 @@
 import glob
 import os
 import re
+import stat
 import subprocess
 import sys
 
@@ -760,6 +761,24 @@ def test_a_place_that_cannot_be_written(tmp_path, where):
 def test_a_folder_that_may_not_be_written():
     with refused(rondel.CallerError, "cannot write to"):
         rondel.export(model(DOUBLE), "/proc/self/m.onnx")  # fails for root, too
+
+
+def test_links_stay_and_what_is_no_file_is_not_replaced(tmp_path):
+    (tmp_path / "folder").mkdir()
+    for to in (tmp_path / "folder" / "there.onnx", tmp_path / "folder" / "new.onnx"):
+        link = tmp_path / f"link to {to.name}"
+        link.symlink_to(to)
+        to.write_bytes(b"") if to.name == "there.onnx" else None
+        rondel.export(model(DOUBLE), link)
+        assert link.is_symlink() and onnx.load(to).graph.node
+    (tmp_path / "circle").symlink_to("circle")
+    with pytest.raises(rondel.CallerError, match="circle"):
+        rondel.export(model(DOUBLE), tmp_path / "circle")
+    os.mkfifo(tmp_path / "pipe")
+    for write in (lambda: rondel.export(model(DOUBLE), tmp_path / "pipe"), lambda: rondel.compile_model(model(DOUBLE), tmp_path / "pipe")):
+        with pytest.raises(rondel.CallerError, match="pipe.*no file that could be replaced"):
+            write()
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
 def test_what_fails_leaves_what_was_there(tmp_path):

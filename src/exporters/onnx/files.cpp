@@ -1,6 +1,7 @@
 #include "exporters/onnx/files.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "exporters/onnx/checker.h"
 #include "formats/onnx/protos.h"
 
@@ -102,10 +103,8 @@ void move_into_place(const fs::path& from, const fs::path& to) {
 
 }  // namespace
 
-void write_files(Model& m, const fs::path& to, bool external) {
-  std::error_code error;
-  require(!to.filename().empty() && !fs::is_directory(to, error),
-          "cannot write to '{}': it is a folder; expected the name of a file", to.string());
+void write_files(Model& m, const fs::path& given, bool external) {
+  const fs::path to = replaced_file(given);
   const TemporaryFolder temporary(to);
   const fs::path model = temporary / to.filename();
   const fs::path data_name = to.filename().string() + ".data";

@@ -1,5 +1,6 @@
 #include "base/arithmetic.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/mapped_file.h"
 #include "codegen/ahead.h"
 #include "compile/dry_run.h"
@@ -37,18 +38,15 @@ using compile::NotCompiled;
 /// A file that is written aside, and has its name only once it is whole.
 class NewFile {
  public:
-  explicit NewFile(fs::path to)
-      : to_(std::move(to)), aside_(to_.string() + fmt::format(".new.{}.{}", ::getpid(), next_++)) {
+  explicit NewFile(const fs::path& to)
+      : to_(replaced_file(to)),
+        aside_(to_.string() + fmt::format(".new.{}.{}", ::getpid(), next_++)) {
     std::error_code error;
     const fs::path folder = to_.has_parent_path() ? to_.parent_path() : fs::path(".");
     require(fs::is_directory(folder, error), "{} cannot be written: there is no folder {}",
             to_.string(), folder.string());
     require(::access(folder.c_str(), W_OK | X_OK) == 0,
             "{} cannot be written: nothing may be written in {}", to_.string(), folder.string());
-    require(!fs::is_directory(to_, error), "{} is a folder; expected the name of a file",
-            to_.string());
-    require(!fs::exists(to_, error) || fs::is_regular_file(to_, error),
-            "{} is there, and is no file that could be replaced", to_.string());
   }
   ~NewFile() {
     std::error_code ignored;

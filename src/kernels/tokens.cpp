@@ -16,8 +16,11 @@ namespace {
 using TokenExpression = std::shared_ptr<const re2::RE2>;
 using TokenRow = std::vector<std::string_view>;
 
+/// Of the matches that begin first, the longest counts, as in ONNX Runtime.
 TokenExpression token_expression(const std::string& pattern) {
-  auto made = std::make_shared<const re2::RE2>(pattern, re2::RE2::Quiet);
+  re2::RE2::Options options(re2::RE2::Quiet);
+  options.set_longest_match(true);
+  auto made = std::make_shared<const re2::RE2>(pattern, options);
   require(made->ok(), "'{}' is no regular expression in RE2's syntax: {}", pattern, made->error());
   return made;
 }

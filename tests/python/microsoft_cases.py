@@ -77,6 +77,7 @@ CONVOLUTIONS = [
     *map(fused_conv, FUSED),
     case("FusedConv", {**CONV, "b": None, "z": real(1, 4, 2, 2)}, activation="Relu", group=2, strides=[2, 2]),
     case("FusedConv", {**CONV, "b": real(4), "z": real(1, 4, 2, 2)}, group=2, dilations=[2, 2]),
+    case("FusedConv", CONV, activation="HardSwish", group=2),
 ]
 
 GEMM = {"a": real(3, 4), "b": real(4, 5), "c": real(5)}
@@ -105,6 +106,7 @@ INVERSES = [
     case("Inverse", {"x": real(2, 4, 4)}, tolerance=2e-4),
     case("Inverse", {"x": real(3, 3, dtype=np.float64)}),
     case("Inverse", {"x": real(2, 2, 2, dtype=np.float16)}, tolerance=5e-2),
+    *(case("Inverse", {"x": (np.eye(size) * number).astype(dtype)}) for size, number, dtype in ((16, 1e-25, "float32"), (16, 1e25, "float32"), (8, 1e-45, "float64"), (4, 1e-90, "float64"), (2, 1e300, "float64"), (1, 0.5, "float64"))),
 ]
 
 
@@ -192,6 +194,7 @@ def attention(**more):
 
 MASK_2D, MASK_3D = int32([1, 1, 0], [0, 1, 1]), bytes_(np.int32, 2, 3, 3, least=0, most=1)
 PAST = real(2, 2, HEADS, 2, SIZE)
+LEFT_PADDED, LEAST = int32([0, 0, 1], [0, 1, 1]), float(np.finfo(np.float32).min)
 ATTENTIONS = [
     case("Attention", attention(), num_heads=HEADS),
     case("Attention", attention(mask=int32(2, 3)), num_heads=HEADS),
@@ -205,6 +208,7 @@ ATTENTIONS = [
     case("Attention", attention(past=PAST, mask=bytes_(np.int32, 2, 5, least=0, most=1)), ("out", "present"), num_heads=HEADS),
     case("Attention", attention(), ("out", "present"), num_heads=HEADS),
     case("Attention", attention(w=real(5, 28), b=real(28)), num_heads=HEADS, qkv_hidden_sizes=[8, 8, 12]),
+    *(case("Attention", attention(mask=LEFT_PADDED), num_heads=HEADS, unidirectional=1, mask_filter_value=value) for value in (LEAST, -np.inf)),
 ]
 
 
@@ -227,6 +231,8 @@ MULTI_HEAD = [
     case("MultiHeadAttention", heads(3), num_heads=HEADS, unidirectional=1),
     case("MultiHeadAttention", heads(3, bias=real(2, HEADS, 3, 5), **CACHE), PRESENT, num_heads=HEADS, unidirectional=1),
     case("MultiHeadAttention", heads(k=real(2, HEADS, 5, SIZE), v=real(2, HEADS, 5, SIZE)), num_heads=HEADS),
+    case("MultiHeadAttention", heads(k=real(2, HEADS, 5, SIZE), v=real(2, HEADS, 5, SIZE), b=real(24)), num_heads=HEADS),
+    case("MultiHeadAttention", heads(3, mask=LEFT_PADDED), num_heads=HEADS, unidirectional=1, mask_filter_value=LEAST),
 ]
 
 
@@ -342,6 +348,8 @@ def quantised_cases(dtype):
         lists = {"scale": np.abs(real(5)), "zero": np.array([1, 2, 3, 4, 5], of)}
         yield case("MatMulIntegerToFloat", {"a": a, "w": w, "a_scale": scale(0.02), "w_scale": scale(0.03)})
         yield case("MatMulIntegerToFloat", {"a": a, "w": w, "a_scale": scale(0.02), "w_scale": lists["scale"], "a_zero": zero(120), "w_zero": lists["zero"], "bias": real(5)})
+        yield case("MatMulIntegerToFloat", {"a": a[0, 0], "w": w[:, 0], "a_scale": scale([0.02]), "w_scale": scale([0.03])})
+        yield case("MatMulIntegerToFloat", {"a": a[0], "w": w[:, 0], "a_scale": scale([0.02]), "w_scale": scale([0.03])})
         gemm = {"a": a[0], "a_scale": scale(0.02), "a_zero": zero(120)}
         yield case("QGemm", gemm | {"w": w, "w_scale": scale(0.03), "w_zero": np.array(3, of)})
         yield case("QGemm", gemm | {"a": a[0].T, "w": w.T, "w_scale": lists["scale"], "w_zero": lists["zero"], "c": bytes_(np.int32, 5, least=-500, most=500)}, transA=1, transB=1, alpha=0.7)
@@ -353,6 +361,7 @@ def dynamic_cases(of):
     scales = {"b": real(3 * WIDTH), "x_scale": scale(0.02), "w_scale": scale(0.01), "mask": None, "x_zero": np.array(120, np.uint8), "w_zero": np.array(4, of)}
     yield case("DynamicQuantizeMatMul", {"a": X, "w": weights(of, 8, 5), "w_scale": scale(0.03)})
     yield case("DynamicQuantizeMatMul", {"a": X[0], "w": weights(of, 8, 5), "w_scale": np.abs(real(5)), "w_zero": np.array([1, 2, 3, 4, 5], of), "bias": real(5)})
+    yield case("DynamicQuantizeMatMul", {"a": X[0, 0], "w": weights(of, 8), "w_scale": scale([0.03])})
     yield case("QAttention", {"x": x, "w": w} | scales, num_heads=HEADS, tolerance=1e-4)
     yield case("QAttention", {"x": x, "w": w} | scales | {"mask": int32(2, 3), "w_scale": np.abs(real(24)) / 50}, num_heads=HEADS, tolerance=1e-4)
     yield case("QAttention", {"x": x, "w": w} | scales | {"past": PAST}, ("out", "present"), num_heads=HEADS, unidirectional=1, tolerance=1e-4)
@@ -390,11 +399,15 @@ QUANTISED = [
     case("DequantizeLinear", {"x": bytes_(np.int16, 3, 4), "scale": np.abs(real(4)), "zero": bytes_(np.int16, 4)}, axis=1),
 ]
 
+GRID = {"x": real(1, 2, 4, 5), "grid": real(1, 3, 2, 2)}
 MOVEMENT = [
     case("Trilu", {"x": X}),
     case("Trilu", {"x": X, "k": np.array(1)}, upper=0),
     case("ExpandDims", {"x": X, "axis": np.array(1, np.int32)}),
     case("GatherND", {"x": X, "at": np.array([[0, 1], [1, 2]])}),
+    case("GatherND", {"x": X, "at": int32([0, 1], [1, -2])}),
+    case("GridSample", GRID),
+    *(case("GridSample", GRID, mode=mode, padding_mode=padding, align_corners=1, tolerance=1e-4) for mode, padding in (("nearest", "border"), ("bicubic", "zeros"), ("bilinear", "reflection"))),
     case("Pad", {"x": X[0], "pads": np.array([[1, 0, 0, 2]]), "value": scale(2)}),
     case("Pad", {"x": X[0], "pads": np.array([1, 0, 0, 2])}, mode="reflect"),
     case("Range", {"start": np.array(1), "end": np.array(9), "step": np.array(3)}),

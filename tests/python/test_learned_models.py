@@ -86,6 +86,32 @@ def test_features(dtype):
     compare("FeatureVectorizer", x, [TensorProto.FLOAT], version=1, inputdimensions=[5])
 
 
+@pytest.mark.parametrize("op", ["Scaler", "Imputer"])
+def test_one_feature_for_several_numbers(op):
+    """The number of features is known only when it runs: alone, in a graph and in a loop."""
+    attributes = dict(offset=[1.0] * 3, scale=[1.0] * 3) if op == "Scaler" else dict(imputed_value_floats=[1.0] * 3)
+    numbers = ", ".join(f"{name} = [1.0, 1.0, 1.0]" for name in attributes)
+    text = """
+    <ir_version: 10, opset_import: ["" : 21, "ai.onnx.ml" : 3]>
+    main (float[n, f] x) => (float[n, f] y) <int64 trips = {5}, bool go = {1}> {
+      y = Loop (trips, go, x) <body = step (int64 i, bool on, float[a, b] s) => (bool more, float[a, b] next) {
+        more = Identity (on)
+        t = ai.onnx.ml.OP <NUMBERS> (s)
+        next = Add (t, t)
+      }>
+    }"""
+    looped = onnx.parser.parse_model(text.replace("OP", op).replace("NUMBERS", numbers))
+    session = rondel.InferenceSession(looped)
+    single = model(op, {"x": X}, [TensorProto.FLOAT], 3, attributes)
+    assert session.run(None, {"x": CLEAN})[0].shape == CLEAN.shape
+    for found in (session, rondel.InferenceSession(single)):
+        with pytest.raises(rondel.CallerError, match=f"{op}.*'x' has extent 1 on axis -1 and '{next(iter(attributes))}' has 3 on axis 0"):
+            found.run(None, {"x": CLEAN[:, :1]})
+    compare(op, CLEAN, [TensorProto.FLOAT], **attributes)
+    written = rondel.export(single)
+    assert rondel.InferenceSession(written).run(None, {"x": CLEAN})[0].shape == CLEAN.shape
+
+
 @pytest.mark.parametrize("post", POSTS)
 def test_linear_models(post):
     numbers = [0.1, 0.2, 0.3, 0.1, -0.1, 0.05, 0.1, 0.2, 0.3]
@@ -247,6 +273,33 @@ def test_two_classes_with_scores_of_their_own_are_compared():
     np.testing.assert_allclose(scores, [[0.7, 0.3], [0.2, 0.8]])
 
 
+def one_tree(weights, **more):
+    """Leaf 1 for x <= 0, else leaf 2."""
+    nodes, ids, values = zip(*weights, strict=True)
+    return {
+        "nodes_treeids": [0] * 3, "nodes_nodeids": [0, 1, 2], "nodes_featureids": [0] * 3, "nodes_values": [0.0] * 3, "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
+        "nodes_truenodeids": [1, 0, 0], "nodes_falsenodeids": [2, 0, 0], "class_treeids": [0] * len(nodes), "class_nodeids": nodes, "class_ids": ids,
+        "class_weights": values, "classlabels_int64s": [10, 11], **more,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "ids, bases, weights, labels, scores",
+    [
+        ([1, 1], [0.75, 0.125], [0.25, -1.0], [10, 10], [[0.75, 0.375], [0.75, -0.875]]),
+        ([0, 0], [0.75, 0.125], [0.25, -1.0], [11, 10], [[-1.0, 1.0], [0.25, -0.25]]),
+        ([0, 1], [], [-0.5, -0.25], [11, 10], [[-0.5, 0.0], [0.0, -0.25]]),
+        ([0, 1], [0.75, 0.125], [-0.5, -0.25], [10, 10], [[0.25, 0.125], [0.75, -0.125]]),
+    ],
+)
+def test_two_classes_by_the_text(ids, bases, weights, labels, scores):
+    """The greater score wins: a base value counts without a weight, and a class that no leaf names has 0. A lone first class is the second's score."""
+    attributes = one_tree(list(zip([1, 2], ids, weights, strict=True)), **({"base_values": bases} if bases else {}))
+    found = ours("TreeEnsembleClassifier", {"x": np.float32([[-1], [1]])}, [TensorProto.INT64, TensorProto.FLOAT], **attributes)
+    assert found[0].tolist() == labels
+    np.testing.assert_array_equal(found[1], np.float32(scores))
+
+
 def members(dtype, **more):
     """A node that asks for membership, one for <= and one for ==, in two trees."""
     return dict(
@@ -345,7 +398,7 @@ REFUSED = [
     ("TreeEnsembleRegressor", two_trees(ONE_TARGET, n_targets=1, aggregate_function="MEAN"), "aggregate_function is 'MEAN'"),
     ("LinearRegressor", dict(coefficients=[1.0, 2.0, 3.0]), "14 elements"),
     ("LinearRegressor", dict(coefficients=[1.0, 2.0], post_transform="SIGMOID"), "post_transform is 'SIGMOID'"),
-    ("Scaler", dict(scale=[1.0, 2.0, 3.0]), "extents 2 and 3"),
+    ("Scaler", dict(scale=[1.0, 2.0, 3.0]), "'x' has extent 2 on axis -1 and 'scale' has 3 on axis 0"),
     ("SVMRegressor", dict(coefficients=[1.0, 2.0], rho=[0.0], kernel_type="CUBIC"), "kernel_type is 'CUBIC'"),
 ]
 
@@ -356,7 +409,17 @@ def test_what_is_refused_names_the_node(op, attributes, message):
         ours(op, {"x": ROWS}, [TensorProto.FLOAT], **attributes)
 
 
+def deep_trees(mode):
+    """Two trees of three levels whose nodes ask x == split or x != split, where we ask x <= split twice."""
+    trees = random_trees(2, 2, 3, seed=5)
+    values = np.resize(np.float32([0, 1, 0.5, -1, np.inf]), len(trees["nodes_values"]))
+    modes = [m if m == "LEAF" else f"BRANCH_{mode}" for m in trees["nodes_modes"]]
+    return trees | {"nodes_values": values.tolist(), "nodes_modes": modes, "nodes_missing_value_tracks_true": [k % 2 for k in range(len(values))]}
+
+
 EXPORTED = {
+    "deep equality": ("TreeEnsembleRegressor", deep_trees("EQ"), [TensorProto.FLOAT]),
+    "deep inequality": ("TreeEnsembleRegressor", deep_trees("NEQ"), [TensorProto.FLOAT]),
     "one target": ("TreeEnsembleRegressor", two_trees(ONE_TARGET, n_targets=1), [TensorProto.FLOAT]),
     "trees": ("TreeEnsembleRegressor", two_trees(TWO_TARGETS, n_targets=2, aggregate_function="AVERAGE"), [TensorProto.FLOAT]),
     "classes": ("TreeEnsembleClassifier", two_trees(SPARSE, "class", classlabels_strings=["a", "b", "c"]), [TensorProto.STRING, TensorProto.FLOAT]),
@@ -379,3 +442,26 @@ def test_export_and_back(name, compiled, tmp_path):
                 np.testing.assert_allclose(got, expected, rtol=1e-6)
             else:
                 np.testing.assert_array_equal(got, expected)
+
+
+DEEP_MEMBERS = dict(
+    n_targets=1, tree_roots=[0], nodes_featureids=[0, 1, 0], nodes_modes=tensor(6, 6, 6, dtype="uint8"), nodes_splits=tensor(0, 0, 0, dtype="float32"),
+    membership_values=tensor(0, 1, 5, np.nan, 0.5, 0, -1, np.nan, 2, -1, dtype="float32"), nodes_truenodeids=[1, 0, 2], nodes_trueleafs=[0, 1, 1],
+    nodes_falsenodeids=[2, 1, 3], nodes_falseleafs=[0, 1, 1], leaf_targetids=[0] * 4, leaf_weights=tensor(0.5, 0.25, -0.5, 0.125, dtype="float32"),
+)  # fmt: skip
+
+def test_written_trees_have_no_shared_nodes():
+    """A node that asks for membership has several nodes here, which share a child; ONNX Runtime refuses that in a file."""
+    source = model("TreeEnsemble", {"x": ROWS}, [TensorProto.FLOAT], 5, DEEP_MEMBERS)
+    (wanted,) = rondel.InferenceSession(source).run(None, {"x": ROWS})
+    (found,) = onnxruntime.InferenceSession(rondel.export(source, compiled=True)).run(None, {"x": ROWS})
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(wanted[:, 0], np.float32([(0.5 if b in (0.5, 0, -1) else 0.25) if a in (0, 1, 5) else -0.5 if a in (2, -1) else 0.125 for a, b in ROWS]))
+
+
+@pytest.mark.parametrize("mode", ["EQ", "NEQ"])
+def test_an_equality_is_written_as_one_node(mode):
+    written = onnx.load_from_string(rondel.export(model("TreeEnsembleRegressor", {"x": ROWS}, [TensorProto.FLOAT], 3, deep_trees(mode))))
+    (trees,) = (n for n in written.graph.node if n.op_type == "TreeEnsemble")
+    modes = next(onnx.numpy_helper.to_array(a.t) for a in trees.attribute if a.name == "nodes_modes")
+    assert modes.tolist() == [4] * 14  # BRANCH_EQ; the nodes of two trees of three levels

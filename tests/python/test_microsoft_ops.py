@@ -11,7 +11,7 @@ import onnx
 import onnxruntime
 import pytest
 import rondel
-from microsoft_cases import CASES, Case, case, grouped, heads, int32, real
+from microsoft_cases import CASES, EMBEDDING, Case, X, case, grouped, heads, int32, real
 from onnx import TensorProto, helper
 
 OPSETS = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
@@ -220,11 +220,22 @@ def test_without_elements(shape):
         case("MultiHeadAttention", {"q": x, "k": x, "v": x}, num_heads=2),
         case("RotaryEmbedding", {"x": x, "at": np.zeros(shape[:2], np.int64), "cos": real(9, 2), "sin": real(9, 2)}, interleaved=1),
         case("SkipLayerNormalization", {"x": x, "skip": x, "gamma": real(8)}),
+        case("Attention", {"x": x, "w": real(8, 24), "b": real(24), "mask": np.full(shape[0], 2, np.int32)}, num_heads=2),
+        case("Attention", {"x": x, "w": real(8, 24), "b": real(24), "mask": np.zeros(2 * shape[0], np.int32)}, num_heads=2),
+        case("MultiHeadAttention", heads(q=x, k=np.zeros((shape[0], 4, 8), np.float32), v=np.zeros((shape[0], 4, 8), np.float32), mask=np.full(shape[0], 2, np.int32)), num_heads=2),
     ):
         agree(c, ours(model_of(c, known=False), given(c)), theirs(model_of(c), given(c)))
     if grouped_heads:
         c = microsoft_cases.gqa(grouped_heads)
         assert [y.shape for y in ours(model_of(c, known=False), given(c))] == [(0, 3, 64), (0, 2, 3, 16), (0, 2, 3, 16)]
+
+
+def test_no_new_tokens():
+    """ONNX Runtime refuses a GroupQueryAttention of no queries."""
+    c = microsoft_cases.gqa(grouped(length=0, past=3, last=[2, 2], total=3))
+    out, keys, values = ours(model_of(c, known=False), given(c))
+    assert out.shape == (2, 0, 64)
+    agree(c, [keys, values], [c.feeds["past_k"], c.feeds["past_v"]])
 
 
 @pytest.mark.parametrize("room", [0, 8])
@@ -302,6 +313,8 @@ REFUSED = [
     (case("MatMulBnb4", {"a": real(3, 16), "b": np.zeros(8, np.uint8), "s": real(1)}, K=16, N=1, block_size=16, quant_type=2), "attribute 'quant_type' = 2"),
     (case("GatherBlockQuantized", microsoft_cases.block_table(4).feeds, block_size=16, gather_axis=1), "attribute 'gather_axis' = 1"),
     (case("GroupQueryAttention", grouped(), num_heads=3, kv_num_heads=2), "num_heads = 3 is no multiple of kv_num_heads = 2"),
+    (microsoft_cases.rotary(real(2, 3, 16), [4], num_heads=2), "16 elements are 2 heads, and cos_cache has 2 columns"),
+    (case("MultiHeadAttention", {"q": X, "kv": real(2, 3, 2, 2, 4), "v": None, "b": real(24)}, num_heads=2), "a bias is given beside keys and values in one tensor"),
     (microsoft_cases.rotary(real(2, 3, 8), [4], is_packed_batching=1), "attribute 'is_packed_batching' = 1"),
     (case("Attention", microsoft_cases.attention(), num_heads=2, unidirectional=2), "attribute 'unidirectional' = 2"),
     (case("FusedMatMul", {"a": real(3, 4), "b": real(4, 5)}, transA=-1), "attribute 'transA' = -1"),
@@ -327,6 +340,50 @@ def test_refused(c, text):
     with pytest.raises(rondel.Error, match=re.escape(text)) as error:
         rondel.InferenceSession(model_of(c))
     assert f"node 'node' ({c.op})" in str(error.value)
+
+
+def with_first(feeds, name, value):
+    array = feeds[name].copy()
+    array.flat[0] = value
+    return feeds | {name: array}
+
+
+PLACED = EMBEDDING | {"mask": None, "at": EMBEDDING["ids"] % 6}
+CHUNK = grouped(batch=1, past=4, last=[6], total=7)
+WRONG = [
+    (case("EmbedLayerNormalization", with_first(EMBEDDING, "ids", -1), ("out", "lengths")), "input_ids has -1; expected 0 to 9"),
+    (case("EmbedLayerNormalization", with_first(EMBEDDING, "ids", 10), ("out", "lengths")), "input_ids has 10; expected 0 to 9"),
+    (case("EmbedLayerNormalization", with_first(EMBEDDING, "segments", -1), ("out", "lengths")), "segment_ids has -1; expected 0 to 1"),
+    (case("EmbedLayerNormalization", with_first(PLACED, "at", -1), ("out", "lengths")), "the list of positions has -1; expected 0 to 5"),
+    (microsoft_cases.rotary(X, [[0, 1, 2], [0, -1, 2]]), "position_ids has -1; expected 0 to 8"),
+    (microsoft_cases.rotary(X, [-1]), "position_ids has -1; expected 0 to 8"),
+    (microsoft_cases.gqa(grouped(at=np.array([[4, 7, 2], [1, 2, 3]]) - 5), do_rotary=1), "the list of positions has -1; expected 0 to 11"),
+    (microsoft_cases.gqa(grouped(length=1, last=[3, 3], total=4)), "total_sequence_length less the number of queries is 3; expected 0 to 0, the length of the cache"),
+    (microsoft_cases.gqa(grouped(length=1, past=3, last=[3, 3], total=6)), "total_sequence_length less the number of queries is 5; expected 0 to 3, the length of the cache"),
+    (microsoft_cases.gqa(grouped(length=4, last=[2, 2], total=3)), "total_sequence_length less the number of queries is -1; expected 0 to 0, the length of the cache"),
+    (microsoft_cases.gqa(grouped(length=4, last=[3, 9])), "a sequence has 10 keys, one more than seqlens_k says; expected 1 to 4"),
+    (microsoft_cases.gqa(grouped(length=4, last=[-2, 3])), "a sequence has -1 keys, one more than seqlens_k says; expected 1 to 4"),
+    (microsoft_cases.gqa(with_first(CHUNK, "last", 7)), "a sequence has 8 keys, one more than seqlens_k says; expected 1 to 7"),
+]
+
+
+@pytest.mark.parametrize("c, text", WRONG, ids=[text for _, text in WRONG])
+@pytest.mark.parametrize("known, constant", [(False, False), (True, False), (True, True)])
+def test_wrong_numbers(c, text, known, constant):
+    """Ids, positions and lengths that ONNX Runtime refuses, too."""
+    first, *others = given(c)
+    with pytest.raises(rondel.Error, match=re.escape(text)) as error:
+        ours(model_of(c, known, others if constant else ()), {first: c.feeds[first]} if constant else given(c))
+    assert f"node 'node' ({c.op})" in str(error.value)
+    if c.op != "RotaryEmbedding":  # a negative position reads any memory
+        with pytest.raises(Exception, match="INVALID_ARGUMENT"):
+            theirs(model_of(c), given(c))
+
+
+def test_narrower_heads_than_their_cache_at_run_time():
+    c = microsoft_cases.rotary(real(2, 3, 16), [4], num_heads=2)
+    with pytest.raises(rondel.CallerError, match="96 elements do not fill a shape of 48"):
+        ours(model_of(c, known=False), given(c))
 
 
 # Files that ONNX Runtime writes.

@@ -24,6 +24,7 @@ def model(**attributes):
 WAYS = [
     {"separators": [" ", ","]}, {"separators": ["XX", "X"]}, {"separators": ["X", "XX"]}, {"separators": ["\\s+"]}, {"separators": ["[0-9]+", " "]},
     {"separators": [""]}, {"tokenexp": "."}, {"tokenexp": "[a-z]+|[0-9]+"}, {"tokenexp": "(a)(b)"}, {"tokenexp": "a*"}, {"separators": ["b*"]}, {"separators": ["z"]},
+    {"tokenexp": "a|[a-z]+|1|[0-9]+"}, {"separators": ["X|XXb"]}, {"tokenexp": "[a-z]+?"},
 ]  # fmt: skip
 
 

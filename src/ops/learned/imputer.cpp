@@ -24,21 +24,25 @@ void imputer_rule(ir::TypeContext& c) {
   c.output(0, c.input(0));
 }
 
-std::vector<ValueId> imputed(ir::Builder& b, const ir::Node& n) {
-  const ir::Attributes& a = n.attributes;
-  const ValueId x = n.inputs[0];
+/// The numbers that replace, in the dtype of x.
+ValueId replacements(ir::Builder& b, const ir::Attributes& a, DType t) {
+  if (!is_float(t)) return as(b, b.integers(a.ints(imputed_values(t))), t);
+  const ir::Floats numbers = a.floats(imputed_values(t));
+  return b.constant(numbers_tensor(t, {std::ssize(numbers)}, numbers));
+}
+
+ValueId is_missing(ir::Builder& b, const ir::Attributes& a, ValueId x) {
   const DType t = dtype_of(b, x);
-  if (is_float(t)) {
-    const double missing = a.f("replaced_value_float", 0);
-    const ir::Floats numbers = a.floats("imputed_value_floats");
-    const ValueId found = std::isnan(missing) ? b("is_nan", {x})
-                                              : b("equal", {x, b.scalar(t, missing)});
-    return {b("where", {found, b.constant(numbers_tensor(t, {std::ssize(numbers)}, numbers)), x})};
-  }
-  const ir::Ints numbers = a.ints("imputed_value_int64s");
-  const auto operand = [&](ValueId v) { return as(b, v, t); };
-  const ValueId missing = operand(b.scalar(a.i("replaced_value_int64", 0)));
-  return {b("where", {b("equal", {x, missing}), operand(b.integers(numbers)), x})};
+  if (!is_float(t)) return b("equal", {x, as(b, b.scalar(a.i("replaced_value_int64", 0)), t)});
+  const double missing = a.f("replaced_value_float", 0);
+  return std::isnan(missing) ? b("is_nan", {x}) : b("equal", {x, b.scalar(t, missing)});
+}
+
+std::vector<ValueId> imputed(ir::Builder& b, const ir::Node& n) {
+  const DType t = dtype_of(b, n.inputs[0]);
+  const ValueId list = replacements(b, n.attributes, t);
+  const ValueId x = with_features_of(b, n.inputs[0], list, imputed_values(t));
+  return {b("where", {is_missing(b, n.attributes, x), list, x})};
 }
 
 const ir::OpEntry imputer{{

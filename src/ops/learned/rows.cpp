@@ -77,6 +77,14 @@ void require_per_feature(const ir::TypeContext& c, std::size_t numbers,
           attribute, numbers, to_text(x));
 }
 
+ValueId with_features_of(ir::Builder& b, ValueId x, ValueId list, std::string_view attribute) {
+  const ir::Type t = b.graph().value(x).type;
+  if (b.graph().value(list).type.extent(0) == ir::Extent(1)) return x;
+  if (t.has_rank() && t.extents().back().known()) return x;
+  return b("same_extent", {x, list},
+           {{"axes", ir::Ints{-1, 0}}, {"names", ir::Strings{"x", std::string(attribute)}}});
+}
+
 /// The last extent of x is that of the matrix, whatever the rank of x.
 ValueId matrix_of(ir::Builder& b, ValueId x) {
   const ir::Type t = b.graph().value(x).type;

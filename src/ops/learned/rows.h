@@ -18,6 +18,10 @@ ir::Extent rows_rule(ir::TypeContext&, std::optional<std::int64_t> features = {}
                      std::span<const DType> dtypes = feature_dtypes());
 /// Requires that an attribute with one number for each feature, or one for all, fits input 0.
 void require_per_feature(const ir::TypeContext&, std::size_t numbers, std::string_view attribute);
+/// x, for an attribute whose numbers are `list`: if there are several, it is an error that x has
+/// another number of features when it runs.
+ir::ValueId with_features_of(ir::Builder&, ir::ValueId x, ir::ValueId list,
+                             std::string_view attribute);
 /// Rows of which the number of features (1 or more) is known, as a matrix of the dtype.
 ir::ValueId rows_of(ir::Builder&, ir::ValueId x, std::int64_t features, DType);
 /// Rows as a matrix; one row [features] becomes [1, features].

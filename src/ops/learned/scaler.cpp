@@ -13,13 +13,14 @@ void scaler_rule(ir::TypeContext& c) {
 /// f64 is computed in f64, and rounded once.
 std::vector<ir::ValueId> scaled(ir::Builder& b, const ir::Node& n) {
   const DType t = dtype_of(b, n.inputs[0]) == DType::f64 ? DType::f64 : DType::f32;
-  const auto operand = [&](const char* name, double otherwise) {
+  const auto applied = [&](const char* op, ir::ValueId x, const char* name, double otherwise) {
     ir::Floats numbers = n.attributes.floats(name);
     if (numbers.empty()) numbers = {otherwise};
-    return b.constant(numbers_tensor(t, {std::ssize(numbers)}, numbers));
+    const ir::ValueId list = b.constant(numbers_tensor(t, {std::ssize(numbers)}, numbers));
+    return b(op, {with_features_of(b, x, list, name), list});
   };
-  const ir::ValueId moved = b("sub", {as(b, n.inputs[0], t), operand("offset", 0)});
-  return {as(b, b("mul", {moved, operand("scale", 1)}), DType::f32)};
+  const ir::ValueId moved = applied("sub", as(b, n.inputs[0], t), "offset", 0);
+  return {as(b, applied("mul", moved, "scale", 1), DType::f32)};
 }
 
 const ir::OpEntry scaler{{

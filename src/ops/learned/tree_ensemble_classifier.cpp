@@ -9,7 +9,8 @@ namespace {
 using ir::ValueId;
 
 /// Trees that classify. Where there are two classes, and leaves have weights for only one of them,
-/// its score decides alone.
+/// its score decides alone; but that of the second class is compared with the base value of the
+/// first, if there is one.
 struct TreeClasses {
   TreeClasses(const ir::Attributes& a, DType features)
       : labels(labels_of(a, "classlabels_int64s", "classlabels_strings")),
@@ -19,13 +20,15 @@ struct TreeClasses {
     require(count == 0 || count == labels.size() || (count == 1 && labels.size() == 2),
             "there are {} base_values for {} classes", count, labels.size());
     const auto& ids = ensemble.leaf_targets;
-    lone = labels.size() == 2 && !ids.empty() && std::ranges::count(ids, ids[0]) == std::ssize(ids);
+    lone = labels.size() == 2 && !ids.empty() && (ids[0] == 0 || count < 2) &&
+           std::ranges::count(ids, ids[0]) == std::ssize(ids);
     all_positive = std::ranges::all_of(ensemble.weights, [](double w) { return w >= 0; });
   }
-  ValueId base(ir::Builder& b, std::size_t first, std::size_t count) const {
-    return b.constant(numbers_tensor(ensemble.dtype, {static_cast<std::int64_t>(count)},
-                                     {bases.begin() + static_cast<std::ptrdiff_t>(first),
-                                      bases.begin() + static_cast<std::ptrdiff_t>(first + count)}));
+  /// The bases of all classes, or that of a lone score.
+  ValueId base(ir::Builder& b) const {
+    ir::Floats numbers = bases;
+    numbers.resize(lone ? 1 : static_cast<std::size_t>(labels.size()));
+    return b.constant(numbers_tensor(ensemble.dtype, {std::ssize(numbers)}, numbers));
   }
   Tensor labels;
   Ensemble ensemble;
@@ -35,8 +38,9 @@ struct TreeClasses {
 };
 
 /// Whether each row gets a score for each class, or no score that a class without one could exceed.
+/// Of two classes, one without a score has 0.
 bool scores_are_complete(const TreeClasses& c) {
-  if (!c.bases.empty()) return true;
+  if (!c.bases.empty() || c.labels.size() == 2) return true;
   if (std::ranges::all_of(c.ensemble.weights, [](double w) { return w > 0; })) return true;
   const Ensemble& e = c.ensemble;
   for (std::size_t l = 0; l + 1 < e.leaf_starts.size(); ++l) {
@@ -60,13 +64,12 @@ ValueId only_named(ir::Builder& b, const TreeClasses& c, ValueId x, ValueId scor
 }
 
 std::vector<ValueId> by_lone_score(ir::Builder& b, const TreeClasses& c, ValueId scores) {
-  const auto id = static_cast<std::size_t>(c.ensemble.leaf_targets[0]);
-  const auto column = static_cast<std::int64_t>(id);
+  const std::int64_t column = c.ensemble.leaf_targets[0];
   ValueId score = b("slice",
                     {scores, b.integers({column}), b.integers({column + 1}), b.integers({1})});
-  if (!c.bases.empty()) score = b("add", {score, c.base(b, c.bases.size() == 1 ? 0 : id, 1)});
+  if (!c.bases.empty()) score = b("add", {score, c.base(b)});
   const ValueId label = chosen_labels(b, c.labels, above(b, score, c.all_positive ? 0.5 : 0));
-  if (id == 0)
+  if (column == 0)
     return {label,
             c.all_positive ? with_one_minus(b, score, c.how) : with_negative(b, score, c.how)};
   const ValueId zero = b("mul", {score, b.scalar(c.ensemble.dtype, 0)});
@@ -76,11 +79,7 @@ std::vector<ValueId> by_lone_score(ir::Builder& b, const TreeClasses& c, ValueId
 std::vector<ValueId> by_greatest_score(ir::Builder& b, const TreeClasses& c, ValueId x,
                                        ValueId scores) {
   const std::int64_t classes = c.labels.size();
-  if (!c.bases.empty()) {
-    ir::Floats bases = c.bases;
-    bases.resize(static_cast<std::size_t>(classes));
-    scores = b("add", {scores, b.constant(numbers_tensor(c.ensemble.dtype, {classes}, bases))});
-  }
+  if (!c.bases.empty()) scores = b("add", {scores, c.base(b)});
   const ValueId candidates = scores_are_complete(c) ? scores : only_named(b, c, x, scores);
   return {chosen_labels(b, c.labels, first_greatest(b, candidates, classes)),
           transformed(b, scores, classes, c.how)};

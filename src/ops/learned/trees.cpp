@@ -20,14 +20,6 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr std::array mode_names = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
                                    "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ"};
 
-/// The greatest number of the dtype below x; NaN if there is none.
-double next_below(double x, DType t) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  if (std::isnan(x) || x == -infinity) return not_a_number;
-  if (t == DType::f64) return std::nextafter(x, -infinity);
-  return std::nextafter(static_cast<float>(x), -std::numeric_limits<float>::infinity());
-}
-
 /// Writes nodes that ask x <= split.
 class NodeWriter {
  public:
@@ -247,43 +239,14 @@ void read_weights(Ensemble& e, const ir::Attributes& a, std::string_view prefix,
   }
 }
 
-/// The lists of a TreeEnsemble-5 whose nodes all ask x <= split.
-struct FlatTrees {
-  ir::Ints features, yes, no, yes_leaf, no_leaf, nan_yes, roots, targets;
-  ir::Floats splits, weights;
-
-  void put(std::int64_t feature, double split, std::int64_t y, std::int64_t n, std::int64_t nan) {
-    features.push_back(feature);
-    splits.push_back(split);
-    nan_yes.push_back(nan);
-    yes.push_back(y < 0 ? ~y : y);
-    no.push_back(n < 0 ? ~n : n);
-    yes_leaf.push_back(y < 0 ? 1 : 0);
-    no_leaf.push_back(n < 0 ? 1 : 0);
-  }
-  /// A root is a node, so a tree of one leaf gets a node that always goes there.
-  void put_root(std::int64_t root) {
-    if (root < 0) put(0, 0, root, root, 0);
-    roots.push_back(root < 0 ? std::ssize(features) - 1 : root);
-  }
-  ir::Attributes attributes(DType t, std::int64_t n_targets, std::int64_t aggregate) const {
-    return {{"aggregate_function", aggregate},
-            {"leaf_targetids", targets},
-            {"leaf_weights", numbers_tensor(t, {std::ssize(weights)}, weights)},
-            {"n_targets", n_targets},
-            {"nodes_falseleafs", no_leaf},
-            {"nodes_falsenodeids", no},
-            {"nodes_featureids", features},
-            {"nodes_missing_value_tracks_true", nan_yes},
-            {"nodes_modes", Tensor::zeros(DType::u8, {std::ssize(features)})},
-            {"nodes_splits", numbers_tensor(t, {std::ssize(splits)}, splits)},
-            {"nodes_trueleafs", yes_leaf},
-            {"nodes_truenodeids", yes},
-            {"tree_roots", roots}};
-  }
-};
-
 }  // namespace
+
+double next_below(double x, DType t) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (std::isnan(x) || x == -infinity) return not_a_number;
+  if (t == DType::f64) return std::nextafter(x, -infinity);
+  return std::nextafter(static_cast<float>(x), -std::numeric_limits<float>::infinity());
+}
 
 ir::Floats floats_of(const Tensor& t) {
   const Tensor x = t.packed();
@@ -415,42 +378,6 @@ ir::Attributes tree_scores_attributes(const Ensemble& e) {
           {"targets", e.targets},
           {"width", features},
           {"yes", nodes.yes}};
-}
-
-std::optional<ir::Attributes> tree_ensemble_attributes(const ir::Attributes& a) {
-  const ir::Ints starts = a.ints("leaf_starts"), targets = a.ints("leaf_targets");
-  const ir::Ints features = a.ints("features"), yes = a.ints("yes"), no = a.ints("no");
-  const std::string aggregate = a.s("aggregate", "SUM");
-  const bool sums = aggregate == "SUM" || aggregate == "AVERAGE";
-  const ir::Floats weights = floats_of(a.tensor("leaf_weights"));
-  const std::int64_t nodes = std::ssize(features), leaves = std::ssize(starts) - 1;
-  std::int64_t copies = 1;
-  for (std::size_t l = 0; l + 1 < starts.size(); ++l) {
-    copies = std::max(copies, starts[l + 1] - starts[l]);
-    if (!sums && starts[l + 1] == starts[l]) return std::nullopt;
-  }
-  FlatTrees out;
-  const ir::Floats splits = floats_of(a.tensor("splits"));
-  const ir::Ints nan_yes = flags_of(a, "nan_yes", features.size());
-  for (std::int64_t k = 0; k < copies; ++k) {
-    const auto moved = [&](std::int64_t c) { return c < 0 ? c - k * leaves : c + k * nodes; };
-    for (std::size_t n = 0; n < features.size(); ++n)
-      out.put(features[n], splits[n], moved(yes[n]), moved(no[n]), nan_yes[n]);
-    for (std::size_t l = 0; l + 1 < starts.size(); ++l) {
-      const std::int64_t count = starts[l + 1] - starts[l];
-      const auto at = static_cast<std::size_t>(starts[l] + (k < count ? k : 0));
-      const bool none = sums && k >= count;
-      out.targets.push_back(none ? 0 : targets[at]);
-      out.weights.push_back(none ? 0 : weights[at]);
-    }
-  }
-  for (const std::int64_t root : a.ints("roots"))
-    for (std::int64_t k = 0; k < copies; ++k)
-      out.put_root(root < 0 ? root - k * leaves : root + k * nodes);
-  return out.attributes(a.tensor("splits").dtype(), a.i("targets"),
-                        sums                 ? 1
-                        : aggregate == "MIN" ? 2
-                                             : 3);
 }
 
 }  // namespace rondel::ops

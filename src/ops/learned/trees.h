@@ -41,7 +41,8 @@ Ensemble ensemble_by_ids(const ir::Attributes&, std::string_view prefix, std::in
 ir::Attributes tree_scores_attributes(const Ensemble&);
 /// The attributes of a TreeEnsemble-5 that gives the scores of a `tree_scores`, or their sum where
 /// that gives their average: a leaf with several weights needs a copy of its tree for each of them.
-/// Nothing if leaves without weights would change a minimum or maximum.
+/// No node has two parents, because ONNX Runtime refuses that. Nothing if leaves without weights
+/// would change a minimum or maximum, or if the copies would be too many.
 std::optional<ir::Attributes> tree_ensemble_attributes(const ir::Attributes&);
 
 /// The numbers of an attribute that is a list of floats, or of `<name>_as_tensor` if there is one.
@@ -49,5 +50,7 @@ ir::Floats numbers_of(const ir::Attributes&, const std::string& name);
 /// Whether one of the attributes `<name>_as_tensor` is f64.
 bool has_wide_tensor(const ir::Attributes&);
 ir::Floats floats_of(const Tensor&);
+/// The greatest number of the dtype below x; NaN if there is none.
+double next_below(double x, DType);
 
 }  // namespace rondel::ops

@@ -5,8 +5,9 @@ namespace rondel::ops {
 namespace {
 
 void get_or(kernels::UnsizedCall& call) {
-  const auto& held = call.value(0).optional().held;
-  call.set(0, held != nullptr ? *held : call.value(1));
+  const Value& given = call.value(0);
+  if (!given.is_optional()) return call.set(0, given);
+  call.set(0, given.optional().held ? *given.optional().held : call.value(1));
 }
 
 /// What `passes/pair_optionals` makes of an optional that a graph is given.
@@ -18,8 +19,7 @@ const ir::OpEntry optional_or{{
     .type =
         [](ir::TypeContext& c) {
           const ir::Type& given = c.input(0);
-          require(given.is_optional(), "input 0 is {}; expected an optional", to_text(given));
-          const auto both = join(given.element(), c.input(1));
+          const auto both = join(given.is_optional() ? given.element() : given, c.input(1));
           require(both.has_value(), "a value in the place of one in {}; expected the same kind",
                   to_text(given));
           c.output(0, *both);

@@ -19,13 +19,16 @@ ValueId filled(const Call& c, ValueId condition, double value, DType t) {
 /// The keys at or after their end, or before their start: `mask` is ends[batch], and for two lists
 /// starts[batch] may follow.
 ValueId outside_ends(const Call& c, ValueId mask, ValueId batch, ValueId total, int lists) {
-  const ValueId all = c.one("Reshape", {mask, joined(c, {c.integers({-1}), batch}, 0)});
+  const ValueId least = c.integers({1});  // also of an empty batch
+  const ValueId each = c.one("Div", {extent(c, mask, 0), c.one("Max", {batch, least})});
   const ValueId count = bounded(
-      c, extent(c, all, 0), lists,
+      c, c.one("Max", {each, least}), c.integer(lists),
       "the mask has {} numbers for each batch element; expected at most {}");
+  const ValueId all = c.one("Reshape", {mask, joined(c, {count, batch}, 0)},
+                            {{"allowzero", std::int64_t{1}}});
   const ValueId zeros = c.one("ConstantOfShape", {joined(c, {c.integers({1}), batch}, 0)},
                               {{"value", Tensor::from<std::int32_t>({1}, {0})}});
-  const ValueId rows = joined(c, {sliced(c, all, c.integers({0}), count, 0), zeros}, 0);
+  const ValueId rows = joined(c, {all, zeros}, 0);
   const auto row = [&](std::int64_t r) {
     const ValueId one = sliced(c, rows, c.integers({r}), c.integers({r + 1}), 0);
     return transposed(c, one, {1, 0});
@@ -34,13 +37,11 @@ ValueId outside_ends(const Call& c, ValueId mask, ValueId batch, ValueId total, 
   return c.one("Or", {c.one("GreaterOrEqual", {at, row(0)}), c.one("Less", {at, row(1)})});
 }
 
-/// A causal mask [length, total]: the least float where the key comes after the query, else 0.
-/// Query i has position `past` + i.
-ValueId causal_mask(const Call& c, ValueId q, ValueId k, ValueId past) {
+/// Whether a key comes after a query, [length, total]. Query i has position `past` + i.
+ValueId later_keys(const Call& c, ValueId q, ValueId k, ValueId past) {
   const ValueId queries = plus(c, counted(c, as_scalar(c, extent(c, q, 2))), past);
   const ValueId keys = counted(c, as_scalar(c, extent(c, k, 2)));
-  const ValueId later = c.one("Greater", {keys, unsqueezed(c, queries, {1})});
-  return filled(c, later, least_float, dtype_of(c, q));
+  return c.one("Greater", {keys, unsqueezed(c, queries, {1})});
 }
 
 /// What is added to the scores.
@@ -51,7 +52,8 @@ struct Masks {
   ValueId bias, past;  ///< past: i64[1], the position of the first query
 };
 
-ValueId additive_mask(const Call& c, const Masks& m, ValueId q, ValueId k) {
+/// The mask as numbers, which broadcast to the scores.
+ValueId padding_mask(const Call& c, const Masks& m, ValueId q, ValueId k) {
   const DType t = dtype_of(c, q);
   const auto rank = c.rank(m.mask);
   if (!rank) unsupported("a mask of unknown rank");
@@ -68,11 +70,19 @@ ValueId additive_mask(const Call& c, const Masks& m, ValueId q, ValueId k) {
                 mask_filter_value(c), t);
 }
 
+/// The mask, in which later keys get the least float instead, because the sum of both may be -inf:
+/// then a row that has only masked keys would no longer attend to all alike. `none`: no mask.
+ValueId additive_mask(const Call& c, const Masks& m, ValueId q, ValueId k) {
+  ValueId mask = m.mask == ValueId::none ? m.mask : padding_mask(c, m, q, k);
+  if (!flag(c, "unidirectional")) return mask;
+  const DType t = dtype_of(c, q);
+  if (mask == ValueId::none) mask = c.number(t, 0);
+  return c.one("Where", {later_keys(c, q, k, m.past), c.number(t, least_float), mask});
+}
+
 ValueId masked_scores(const Call& c, ValueId q, ValueId k, const Masks& m) {
-  ValueId scores = plus(c, attention_scores(c, q, k), m.bias);
-  if (m.mask != ValueId::none) scores = plus(c, scores, additive_mask(c, m, q, k));
-  if (flag(c, "unidirectional")) scores = plus(c, scores, causal_mask(c, q, k, m.past));
-  return scores;
+  const ValueId scores = plus(c, attention_scores(c, q, k), m.bias);
+  return plus(c, scores, additive_mask(c, m, q, k));
 }
 
 /// [batch, heads, length, size] as [batch, length, heads * size].
@@ -147,19 +157,24 @@ Heads heads_of(Call& c, std::int64_t heads) {
   return {q, heads_apart(c, key, heads), heads_apart(c, value, heads)};
 }
 
+/// Adds the bias, input 3. Keys and values that have heads already come from an earlier node, which
+/// added theirs.
+void add_bias(Call& c, Heads& h, std::int64_t heads) {
+  const std::int64_t key_rank = c.has(1) ? known_rank(c, 1) : 0;
+  require(key_rank != 5, "a bias is given beside keys and values in one tensor");
+  const ValueId size = c.one("Mul", {extent(c, h.q, 3), c.integer(heads)});
+  h.q = plus(c, h.q, bias_of_heads(c, size, 0, heads));
+  if (key_rank == 4) return;
+  h.k = plus(c, h.k, bias_of_heads(c, size, 1, heads));
+  h.v = plus(c, h.v, bias_of_heads(c, size, 2, heads));
+}
+
 std::vector<ValueId> multi_head_attention(Call& c) {
   refuse_input(c, 8);
   refuse_input(c, 9);
   const std::int64_t heads = count(c, "num_heads");
   Heads h = heads_of(c, heads);
-  if (c.has(3)) {
-    require(c.rank(c.in(0)) == 5 || c.rank(c.in(1)) == 3,
-            "a bias is given beside keys that have heads already");
-    const ValueId size = c.one("Mul", {extent(c, h.q, 3), c.integer(heads)});
-    h.q = plus(c, h.q, bias_of_heads(c, size, 0, heads));
-    h.k = plus(c, h.k, bias_of_heads(c, size, 1, heads));
-    h.v = plus(c, h.v, bias_of_heads(c, size, 2, heads));
-  }
+  if (c.has(3)) add_bias(c, h, heads);
   ValueId past = c.integers({0});
   require(c.has(6) == c.has(7), "one of past_key and past_value is given; expected both or none");
   if (c.has(6)) {
@@ -181,12 +196,26 @@ ValueId rotary_positions(Call& c, std::int64_t length_axis) {
   return unsqueezed(c, plus(c, at, c.in(1)), {0});
 }
 
+/// Requires that heads of the size that `num_heads` tells have two elements for each column of the
+/// cosines, as far as the extents are known.
+void check_turned_heads(const Call& c, std::int64_t heads) {
+  const ir::Type &x = c.type(c.in(0)), &cosines = c.type(c.in(2));
+  if (!x.has_rank() || !cosines.has_rank() || cosines.rank() != 2) return;
+  const ir::Extent &width = x.extent(2), &columns = cosines.extent(1);
+  require(!width.known() || !columns.known() ||
+              (width.value % heads == 0 && width.value / heads == 2 * columns.value),
+          "{} elements are {} heads, and cos_cache has {} columns; expected half as many columns "
+          "as a head has elements",
+          width.value, heads, columns.value);
+}
+
 /// [batch, length, heads * size] as [batch, length, heads, size], where the whole head is turned,
-/// so that the cosines, input 2, tell its size.
-ValueId split_turned_heads(const Call& c, ValueId x) {
+/// so that the cosines, input 2, tell its size. `heads` is 0 if the node does not give it.
+ValueId split_turned_heads(const Call& c, ValueId x, std::int64_t heads) {
+  if (heads > 0) check_turned_heads(c, heads);
   const ValueId size = times(c, extent(c, c.in(2), 1), c.integer(2));
-  const ValueId heads = c.one("Div", {extent(c, x, 2), size});
-  return c.one("Reshape", {x, joined(c, {c.integers({0, 0}), heads, size}, 0)});
+  const ValueId count = heads > 0 ? c.integers({heads}) : c.one("Div", {extent(c, x, 2), size});
+  return c.one("Reshape", {x, joined(c, {c.integers({0, 0}), count, size}, 0)});
 }
 
 /// x is [batch, length, heads * size] or [batch, heads, length, size].
@@ -200,13 +229,13 @@ std::vector<ValueId> rotary_embedding(Call& c) {
   const bool partly = integer(c, "rotary_embedding_dim") != 0;
   const ValueId at = rotary_positions(c, rank == 3 ? 1 : 2), x = wide_in(c, 0);
   const auto angles = [&](std::size_t k) {
-    return unsqueezed(c, c.one("Gather", {wide_in(c, k), at}), {rank == 3 ? 2 : 1});
+    return unsqueezed(c, rows_at(c, wide_in(c, k), at, "position_ids"), {rank == 3 ? 2 : 1});
   };
   const ValueId cos = angles(2), sin = angles(3);
   const bool interleaved = flag(c, "interleaved");
   if (rank == 4) return {as_first(c, rotated(c, x, cos, sin, interleaved))};
-  const ValueId y = rotated(c, partly ? split_heads(c, x, heads) : split_turned_heads(c, x), cos,
-                            sin, interleaved);
+  const ValueId y = rotated(c, partly ? split_heads(c, x, heads) : split_turned_heads(c, x, heads),
+                            cos, sin, interleaved);
   return {as_first(c, c.one("Reshape", {y, c.one("Shape", {x})}))};
 }
 

@@ -248,7 +248,7 @@ class Search {
   ValueId trips() const {
     const ValueId left = apply(remaining_function(), {ids(), max_length()}, {}, root())[0];
     const ValueId lacking = bounded(
-        c_, c_.one("Neg", {left}), 0,
+        c_, c_.one("Neg", {left}), c_.integer(0),
         "the prompt has {} tokens more than leave room for one: max_length must be longer than the "
         "prompt (at most {})");
     return scalar_of(c_, c_.one("Neg", {lacking}), DType::i64, "max_length", root());

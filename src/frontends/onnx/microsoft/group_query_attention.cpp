@@ -71,12 +71,25 @@ std::vector<ValueId> projections(Call& c, const GroupedHeads& h) {
                3);
 }
 
+/// Input k, integers, as i64 of that shape.
+ValueId integers_in(const Call& c, std::size_t k, const ir::Ints& shape) {
+  return reshaped(c, cast(c, c.in(k), DType::i64), shape);
+}
+
 /// The first run of a sequence is as long as the whole; a later one follows what is in the cache.
 Timeline timeline(Call& c, ValueId q) {
   Timeline t;
   const ValueId length = extent(c, q, 2);
-  t.total = reshaped(c, cast(c, c.in(total_length), DType::i64), {1});
-  t.lengths = plus(c, reshaped(c, cast(c, c.in(last_positions), DType::i64), {-1}), c.integer(1));
+  const ValueId held = c.has(past_key) ? extent(c, c.in(past_key), 2) : c.integers({0});
+  const ValueId past = bounded(
+      c, minus(c, integers_in(c, total_length, {1}), length), as_scalar(c, held),
+      "total_sequence_length less the number of queries is {}; expected 0 to {}, the length of the "
+      "cache",
+      0);
+  t.total = plus(c, past, length);
+  t.lengths = bounded(c, plus(c, integers_in(c, last_positions, {-1}), c.integer(1)),
+                      as_scalar(c, c.one("Max", {t.total, held})),
+                      "a sequence has {} keys, one more than seqlens_k says; expected 1 to {}", 1);
   t.first = c.one("Equal", {length, t.total});
   t.past = c.one("Where", {t.first, c.integer(0), minus(c, t.lengths, length)});
   t.queries = plus(c, unsqueezed(c, t.past, {1}), counted(c, as_scalar(c, length)));
@@ -122,7 +135,7 @@ ValueId in_groups(const Call& c, ValueId x, const GroupedHeads& h) {
                                {extent(c, x, 0), c.integers({h.groups, h.in_group()}),
                                 c.one("Shape", {x}, {{"start", std::int64_t{2}}})},
                                0);
-  return c.one("Reshape", {x, shape});
+  return c.one("Reshape", {x, shape}, {{"allowzero", std::int64_t{1}}});
 }
 
 /// The bias [batch or 1, heads or 1, length, total] for the scores of the groups, with zeros for
@@ -183,7 +196,7 @@ std::vector<ValueId> group_query_attention(Call& c) {
             "do_rotary is 1, but cos_cache or sin_cache is missing");
     const ValueId at = rotary_positions_of(c, t);
     const auto angles = [&](std::size_t k) {
-      return unsqueezed(c, c.one("Gather", {wide_in(c, k), at}), {1});
+      return unsqueezed(c, rows_at(c, wide_in(c, k), at, "the list of positions"), {1});
     };
     const ValueId cos = angles(cosines), sin = angles(sines);
     for (ValueId* x : {&p[0], &p[1]}) *x = rotated(c, *x, cos, sin, flag(c, "rotary_interleaved"));

@@ -63,9 +63,9 @@ std::vector<ValueId> embed_layer_normalization(Call& c) {
           "one of segment_ids and segment_embedding is given; expected both "
           "or none");
   const ValueId positions = c.has(8) ? c.in(8) : own_positions(c, ids);
-  ValueId sum = plus(c, c.one("Gather", {wide_in(c, 2), ids}),
-                     c.one("Gather", {wide_in(c, 3), positions}));
-  if (c.has(1)) sum = plus(c, sum, c.one("Gather", {segment_table, segments}));
+  ValueId sum = plus(c, rows_at(c, wide_in(c, 2), ids, "input_ids"),
+                     rows_at(c, wide_in(c, 3), positions, "the list of positions"));
+  if (c.has(1)) sum = plus(c, sum, rows_at(c, segment_table, segments, "segment_ids"));
   const ValueId y = c.one("LayerNormalization", {sum, wide_in(c, 5), wide_in(c, 6)}, last_axis(c));
   const DType t = dtype_of(c, c.in(2));
   std::vector<ValueId> results{cast(c, y, t)};

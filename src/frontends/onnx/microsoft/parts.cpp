@@ -82,9 +82,18 @@ ValueId counted(const Call& c, ValueId end) {
   return c.one("Range", {c.integer(0), end, c.integer(1)});
 }
 
-ValueId bounded(const Call& c, ValueId x, std::int64_t most, const std::string& message) {
-  return c.importer.add_native(ir::op("bounded"), {x, c.integer(most)}, {{"message", message}}, 1,
-                               c.source, c.scope.region)[0];
+ValueId bounded(const Call& c, ValueId x, ValueId most, const std::string& message,
+                std::int64_t least) {
+  return c.importer.add_native(ir::op("bounded"), {x, most},
+                               {{"least", least}, {"message", message}}, 1, c.source,
+                               c.scope.region)[0];
+}
+
+ValueId rows_at(const Call& c, ValueId table, ValueId indices, std::string_view name) {
+  const ValueId last = minus(c, as_scalar(c, extent(c, table, 0)), c.integer(1));
+  const ValueId at = bounded(c, cast(c, indices, DType::i64), last,
+                             fmt::format("{} has {{}}; expected 0 to {{}}", name), 0);
+  return c.one("Gather", {table, at});
 }
 
 ValueId channels_to_end(const Call& c, ValueId x) {

@@ -2,6 +2,8 @@
 #include "frontends/onnx/microsoft/signatures.h"
 #include "frontends/onnx/rules.h"
 
+#include <limits>
+
 /// What the rules of this folder share: an op becomes a graph of ONNX's ops. A formula of several
 /// ops is computed in at least f32 and rounded once, at its end.
 namespace rondel::onnx {
@@ -44,8 +46,12 @@ ValueId as_scalar(const Call&, ValueId);
 /// 0, 1, ... to before `end`, a scalar, as i64[n].
 ValueId counted(const Call&, ValueId end);
 
-/// x, an i64[1] whose element must not exceed `most`; the two {} of the message are both.
-ValueId bounded(const Call&, ValueId x, std::int64_t most, const std::string& message);
+/// x, in i64, whose elements must be from `least` to `most`, a scalar. The two {} of the message
+/// are an element and `most`.
+ValueId bounded(const Call&, ValueId x, ValueId most, const std::string& message,
+                std::int64_t least = std::numeric_limits<std::int64_t>::min());
+/// The rows of the table at these indices, which are from 0 on; `name` is what errors call them.
+ValueId rows_at(const Call&, ValueId table, ValueId indices, std::string_view name);
 
 /// The same with channels last as with channels first: axis 1 of `x` becomes the last, or the last
 /// becomes axis 1. The rank must be known.

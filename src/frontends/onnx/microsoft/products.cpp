@@ -2,6 +2,7 @@
 #include "frontends/onnx/microsoft/parts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace rondel::onnx {
@@ -20,6 +21,7 @@ const Activation* find_activation(const std::string& name) {
       {"Tanh", {}},
       {"Softplus", {}},
       {"Softsign", {}},
+      {"HardSwish", {}},
       {"LeakyRelu", {"alpha"}},
       {"Elu", {"alpha"}},
       {"Celu", {"alpha"}},
@@ -121,6 +123,17 @@ std::vector<ValueId> nhwc_conv(Call& c) {
   return {as_first(c, activated_by_list(c, sum))};
 }
 
+/// For each matrix, in f64, a power of two that brings its greatest element near 1, so that no
+/// determinant overflows or vanishes because of the scale.
+ValueId scales_to_one(const Call& c, ValueId x) {
+  constexpr double most = 1022;  // 2^most and its inverse are normal numbers
+  const ValueId greatest = c.one("ReduceMax", {c.one("Abs", {x}), c.integers({-2, -1})});
+  const ValueId power = c.one("Floor", {scaled(c, c.one("Log", {greatest}), -1 / std::log(2.0))});
+  const ValueId normal = c.one("Clip",
+                               {power, c.number(DType::f64, -most), c.number(DType::f64, most)});
+  return c.one("Pow", {c.number(DType::f64, 2), normal});
+}
+
 /// The inverses of the matrices in the last two axes, by cofactors in f64: element (j, i) is the
 /// determinant of x with row i replaced by zeros and a one in column j, over that of x. Only for
 /// small matrices: there are as many determinants as elements.
@@ -133,7 +146,8 @@ std::vector<ValueId> inverse(Call& c) {
   if (!n.known() || n.value > most)
     unsupported("the inverse of {} is not supported; expected matrices of at most {} known rows",
                 ir::to_text(type), most);
-  const ValueId x = cast(c, c.in(0), DType::f64), at = counted(c, c.integer(n.value));
+  const ValueId given = cast(c, c.in(0), DType::f64), scale = scales_to_one(c, given);
+  const ValueId x = times(c, given, scale), at = counted(c, c.integer(n.value));
   const auto along = [&](const ir::Ints& axes) { return unsqueezed(c, at, axes); };
   // Axes [j, i, row, column] after the axes of the stack.
   const ValueId replaced = c.one("Equal", {along({0, 2, 3}), along({0, 1, 3})});
@@ -141,7 +155,8 @@ std::vector<ValueId> inverse(Call& c) {
   const ValueId matrices = unsqueezed(c, x, {-4, -3});
   const ValueId minors = c.one("Where", {replaced, cast(c, one, DType::f64), matrices});
   const ValueId whole = unsqueezed(c, c.one("Det", {x}), {-2, -1});
-  return {as_first(c, c.one("Div", {c.one("Det", {minors}), whole}))};
+  const ValueId inverted = c.one("Div", {c.one("Det", {minors}), whole});
+  return {as_first(c, times(c, inverted, scale))};
 }
 
 }  // namespace

@@ -104,7 +104,8 @@ std::vector<ValueId> nhwc_max_pool(Call& c) {
 }
 
 /// Integer products of inputs a and b with their zero points, times both scales, plus a bias;
-/// computed in at least f32.
+/// computed in at least f32. The result has the shape of the products: that of two vectors has no
+/// axis, even if a scale has one.
 struct IntegerProduct {
   ValueId a, b, a_scale, b_scale, a_zero, b_zero, bias;
 };
@@ -112,7 +113,9 @@ struct IntegerProduct {
 ValueId integer_product(const Call& c, const IntegerProduct& p) {
   const ValueId sums = c.one("MatMulInteger", {p.a, p.b, p.a_zero, p.b_zero});
   const ValueId scale = times(c, wide(c, p.a_scale), wide(c, p.b_scale));
-  return plus(c, times(c, cast(c, sums, dtype_of(c, scale)), scale), wide(c, p.bias));
+  const ValueId y = plus(c, times(c, cast(c, sums, dtype_of(c, scale)), scale), wide(c, p.bias));
+  if (c.rank(p.a).value_or(0) > 1 || c.rank(p.b).value_or(0) > 1) return y;
+  return c.one("Reshape", {y, c.one("Shape", {sums})}, {{"allowzero", std::int64_t{1}}});
 }
 
 std::vector<ValueId> mat_mul_integer_to_float(Call& c) {

@@ -237,6 +237,8 @@ std::span<const Signature> signatures() {
       {"Trilu", "any X, int64 k?", "any Y", "int upper = 1"},
       {"ExpandDims", "any X, int32 axis", "any Y"},
       {"GatherND", "any data, index indices", "any output"},
+      {"GridSample", "real X, real Grid", "real Y",
+       "int align_corners = 0, string mode = bilinear, string padding_mode = zeros"},
       {"Pad", "real data, int64 pads, real value?", "real output", "string mode = constant"},
       {"Range", "any start, any limit, any delta?", "any Y"},
       {"Unique", "any x", "any y, int64 idx, int64 counts"},

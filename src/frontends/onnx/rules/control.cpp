@@ -88,23 +88,12 @@ ValueId scalar_of(const Call& c, ValueId v, DType dtype, std::string_view what,
                                c.source, region)[0];
 }
 
-namespace {
-
-/// Since version 18 also of a value that is no optional, which is passed on.
-std::vector<ValueId> element_of_optional(Call& c) {
-  if (!c.has(0) || c.type(c.in(0)).is_optional()) return c.newest();
-  return {c.one("Identity", {c.in(0)})};
-}
-
-}  // namespace
-
 std::span<const Rule> control_rules() {
   static constexpr Rule rules[] = {
       {"Loop", 1, newest, import_loop, "loop"},
       {"Scan", 8, 8, import_scan_8, "loop"},
       {"Scan", 9, newest, import_scan, "loop"},
       {"If", 1, newest, import_if, "if"},
-      {"OptionalGetElement", 18, newest, element_of_optional},
   };
   return rules;
 }

@@ -27,13 +27,13 @@ std::vector<ValueId> reads(const Graph& g, const ir::Node& n) {
   return all;
 }
 
-/// Removes the nodes of an op that gives its input: their readers read the input instead.
-bool forward(Graph& g, std::string_view op) {
+/// Removes nodes that give their input: their readers read the input instead.
+bool forward(Graph& g, const auto& gives_its_input) {
   bool changed = false;
   for (const RegionId r : g.regions_below(RegionId::root))
     for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) {
       const ir::Node& node = g.node(n);
-      if (node.op->name != op || node.outputs[0] == ValueId::none) continue;
+      if (!gives_its_input(node) || node.outputs[0] == ValueId::none) continue;
       replace_value(g, node.outputs[0], node.inputs[0]);
       g.erase_node(n);
       changed = true;
@@ -61,8 +61,16 @@ bool remove_dead(Graph& g) {
   return changed;
 }
 
-bool forward_identities(Graph& g) { return forward(g, "identity"); }
+bool forward_identities(Graph& g) {
+  return forward(g, [&](const ir::Node& n) {
+    // What is no optional is passed on.
+    return n.op->name == "identity" ||
+           (n.op->name == "optional_get_element" && !g.value(n.inputs[0]).type.is_optional());
+  });
+}
 
-bool remove_gradient_stops(Graph& g) { return forward(g, "stop_gradient"); }
+bool remove_gradient_stops(Graph& g) {
+  return forward(g, [](const ir::Node& n) { return n.op->name == "stop_gradient"; });
+}
 
 }  // namespace rondel::passes

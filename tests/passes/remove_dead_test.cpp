@@ -82,6 +82,20 @@ TEST(ForwardIdentities, AResultOfTwoNamesKeepsItsFirst) {
     yield %a, %a })g");
 }
 
+TEST(ForwardIdentities, WhatIsNoOptionalIsOpened) {
+  expect_rewrite(forward_identities, R"g(graph "g" (%x: f32[2], %o: optional<f32[2]>) {
+    %a = neg(%x)
+    %b = optional_get_element(%a)
+    %c = optional_get_element(%o)
+    %y = add(%b, %c)
+    yield %y })g",
+                 R"g(graph "g" (%x: f32[2], %o: optional<f32[2]>) {
+    %a = neg(%x)
+    %c = optional_get_element(%o)
+    %y = add(%a, %c)
+    yield %y })g");
+}
+
 TEST(ForwardIdentities, OtherOpsStay) {
   expect_untouched(forward_identities, R"g(graph "g" (%x: f32[2]) {
     %one = constant value=f32[] {1}

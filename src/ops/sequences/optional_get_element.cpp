@@ -6,7 +6,7 @@ namespace rondel::ops {
 namespace {
 
 void get(kernels::UnsizedCall& call) {
-  if (!call.value(0).is_optional()) return call.set(0, call.value(0));
+  if (!call.value(0).is_optional()) return call.set(0, passed_on(call.value(0)));
   const auto& held = call.value(0).optional().held;
   require(held != nullptr, "the optional is empty");
   call.set(0, *held);

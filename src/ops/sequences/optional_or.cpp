@@ -6,7 +6,7 @@ namespace {
 
 void get_or(kernels::UnsizedCall& call) {
   const Value& given = call.value(0);
-  if (!given.is_optional()) return call.set(0, given);
+  if (!given.is_optional()) return call.set(0, passed_on(given));
   call.set(0, given.optional().held ? *given.optional().held : call.value(1));
 }
 

@@ -36,6 +36,8 @@ std::size_t position_in(const Value& position, std::size_t n, bool end) {
   return static_cast<std::size_t>(at[0] < 0 ? at[0] + count : at[0]);
 }
 
+Value passed_on(const Value& v) { return v.is_tensor() ? Value(v.tensor().copy()) : v; }
+
 std::shared_ptr<const ir::Meaning> plain_kernel(void (*f)(kernels::UnsizedCall&)) {
   return unsized_kernel(
       [f](const ir::Node&, std::span<const ir::Type>) -> kernels::UnsizedKernel { return f; });

@@ -11,6 +11,9 @@ const ir::Type& element_type(const ir::TypeContext&, std::size_t k);
 std::size_t position_in(const Value& position, std::size_t n, bool end);
 /// Requires that input k may be a position: one integer.
 void require_position(const ir::TypeContext&, std::size_t k);
+/// A value that is no optional, where one might be. A tensor is copied: the result of a kernel that
+/// reads and makes tensors alone has memory of its own.
+Value passed_on(const Value&);
 /// The meaning of an op that is a kernel function without attributes.
 std::shared_ptr<const ir::Meaning> plain_kernel(void (*)(kernels::UnsizedCall&));
 /// The work of processing one item, in units of kernels::StopCheck.

@@ -372,21 +372,21 @@ std::optional<NativeLoop::Outcome> NativeLoop::run(Frame& frame, const LoopStart
   return Outcome{*trips, !start.conditional || go_ != 0};
 }
 
-/// Makes room for the items of the trips up to `to`, or, where memory does not suffice, of fewer;
-/// returns up to which.
+/// Makes room for the items of the trips up to `to`, or, where memory does not suffice for a stack
+/// that grows, of fewer; returns up to which.
 std::int64_t NativeLoop::prepare_rows(std::span<Stack> stacks, std::int64_t from, std::int64_t to) {
-  while (true) {
-    try {
-      for (ItemStack& s : stacks_) {
-        s.rows = stacks[s.stack].prepare(s.dtype, s.item, to);
-        buffers_.point_at(s.binding, s.rows);
+  for (ItemStack& s : stacks_) {
+    Stack& stack = stacks[s.stack];
+    s.rows = Tensor();
+    while (!s.rows.defined()) try {
+        s.rows = stack.prepare(s.dtype, s.item, to);
+      } catch (const Error& e) {
+        if (e.blame() != Blame::limit || stack.certain() || to - from <= 1) throw;
+        to = from + std::max<std::int64_t>((to - from) / 4, 1);
       }
-      return to;
-    } catch (const Error& e) {
-      if (e.blame() != Blame::limit || to - from <= 1) throw;
-      to = from + std::max<std::int64_t>((to - from) / 4, 1);
-    }
+    buffers_.point_at(s.binding, s.rows);
   }
+  return to;
 }
 
 /// The number of trips made; nullopt if the loop must run step by step.

@@ -1,6 +1,7 @@
 """Python functions as bodies are called in each call, and write a graph only if they do something new."""
 
 import functools
+import random
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,7 +10,7 @@ import pytest
 
 import rondel
 from rondel import _rondel
-from rondel.functions import onnx as f
+from rondel.functions import onnx as f, trace
 
 X = np.array([1.0, 2.0, 3.0])
 factor = 2
@@ -261,3 +262,19 @@ def test_a_graph_that_changes_is_another():
     np.testing.assert_array_equal(f.loop(2, True, X, body=body), X * 4)
     body.node[1].op_type = "Sub"
     np.testing.assert_array_equal(f.loop(2, True, X, body=body), X * 0)
+
+
+def test_indices_give_what_numpy_gives():
+    """In NumPy an integer beside an array is one of several arrays: where something stands between, the array's axes come first."""
+    x = np.arange(27.0).reshape(3, 3, 3)
+    choice = [0, -1, slice(None), slice(None, None, -1), None, ..., np.array([0, 2, 1]), np.array([[1, 0], [2, 2]]), np.array(1)]
+    rng, seen = random.Random(7), set()
+    while len(seen) < 60:
+        index = tuple(rng.choice(choice) for _ in range(rng.randint(1, 4)))
+        arrays = sum(isinstance(part, np.ndarray) and part.ndim > 0 for part in index)
+        if arrays > 1 or sum(part is ... for part in index) > 1 or sum(part is not None and part is not ... for part in index) > 3 or str(index) in seen:
+            continue
+        seen.add(str(index))
+        got = trace(lambda v: v[index] + 0, x).run(None, {"v": x})[0]
+        want = x[index]
+        assert got.shape == want.shape and (got == want).all(), (index, got.shape, want.shape)

@@ -6,12 +6,12 @@ import re
 import numpy as np
 import onnx
 import pytest
+from command_line import rondel as command  # noqa: F401
 from models import model
 
 import rondel
 from rondel import profiling
 from rondel.inspection import graph_html
-from rondel_cli.main import main
 
 ROOT = """
 main (float[n] x, int64 most) => (float[n] y, float[k] worst) <float half = {0.5}> {
@@ -31,21 +31,6 @@ main (float[n] x, int64 most) => (float[n] y) {
     [inner] t = Loop (most, , v) <body = deep (int64 j, bool run, p) => (bool stay, q) { stay = Identity (run)  q = Sin (p) }>
   }>
 }"""
-
-
-@pytest.fixture
-def command(capsys, tmp_path, monkeypatch):
-    """Runs the command in a folder of its own; returns (exit code, stdout, stderr)."""
-    monkeypatch.chdir(tmp_path)
-
-    def act(*arguments):
-        try:
-            code = main([str(a) for a in arguments])
-        except SystemExit as ended:  # raised by argparse
-            code = ended.code
-        return code, *capsys.readouterr()
-
-    return act
 
 
 def saved(text, name="model.onnx"):

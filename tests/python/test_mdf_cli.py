@@ -7,26 +7,11 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from rondel_cli.main import main
+from command_line import rondel as run  # noqa: F401
 
 import rondel.mdf
 
 MODELS = pathlib.Path(__file__).parent / "mdf"
-
-
-@pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        try:
-            code = main([str(a) for a in arguments])
-        except SystemExit as ended:
-            code = ended.code
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
 
 
 def test_it_prints_what_is_recorded(run):

@@ -267,6 +267,25 @@ def test_a_recurrence_may_get_its_next_value_from_outside():
     same(net.run_one(), np.array([1, 5, 5], np.float32))
 
 
+def test_of_a_parameter_and_its_input_the_last_one_set_counts():
+    net = network.Network()
+    constant = lambda values, dtype: net.add_constant(np.shape(values), np.array(values, dtype)).get_output(0)  # noqa: E731
+    x = net.add_input("x", DataType.FLOAT, (6,))
+    part, shaped, filled = net.add_slice(x, (0,), (2,), (1,)), net.add_shuffle(x), net.add_fill((3,), network.FillOperation.LINSPACE)
+    part.set_input(1, constant([3], np.int32))
+    shaped.set_input(1, constant([2, 3], np.int32))
+    filled.set_input(1, constant(5, np.float32))
+    filled.set_input(2, constant([2], np.float32))
+    for layer in (part, shaped, filled):
+        net.mark_output(layer.get_output(0))
+    feeds = {"x": np.arange(6, dtype=np.float32)}
+    assert (part.start, shaped.reshape_dims, filled.alpha, filled.beta) == (None, None, -1, -1)
+    assert [y.tolist() for y in net.build_session().run(None, feeds)] == [[3, 4], [[0, 1, 2], [3, 4, 5]], [5, 7, 9]]
+    part.start, shaped.reshape_dims, filled.alpha, filled.beta = (1,), (3, 2), 1, 1
+    assert (part.start, shaped.reshape_dims, filled.alpha, filled.beta) == ((1,), (3, 2), 1, 1)
+    assert [y.tolist() for y in net.build_session().run(None, feeds)] == [[1, 2], [[0, 1], [2, 3], [4, 5]], [1, 2, 3]]
+
+
 def test_recurrences_are_updated_at_once():
     net = Net()
     loop = net.loop(3)

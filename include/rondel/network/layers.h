@@ -1,7 +1,8 @@
 // All layers except the boundary layers of loops and conditionals, with TensorRT's methods.
 // Parameters may be changed until a session is built; a wrong parameter is reported then, naming
 // the layer. An optional input that is set with setInput replaces the parameter of the same
-// meaning.
+// meaning, and a slice's, shuffle's or fill's parameter that is set afterwards replaces the input
+// again. While the input is set, such a parameter reads as nbDims -1, or -1.
 #pragma once
 #include <rondel/network/layer.h>
 

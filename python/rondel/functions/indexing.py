@@ -11,11 +11,12 @@ _FIRST, _LAST = -(2**63), 2**63 - 1
 
 
 def item(x: Traced, index):
-    """x[index]: slices first, then elements along axes, then new axes of extent 1. One index may be an array. An index with `...`
-    needs a known rank."""
-    parts = list(index) if isinstance(index, tuple) else [index]
-    parts = _without_ellipsis(x, parts)
+    """x[index], as in NumPy: slices first, then elements along axes, then new axes of extent 1. One index may be an array. An index
+    with `...` needs a known rank."""
+    given = list(index) if isinstance(index, tuple) else [index]
+    parts = _without_ellipsis(x, given)
     slices, picks, new = _sorted(x, parts)
+    to_front = _axes_to_front(x, parts) if _are_apart(given) else []
     if slices:
         axes, ranges = zip(*slices)
         bounds = [_bounds(r) for r in ranges]
@@ -27,7 +28,31 @@ def item(x: Traced, index):
         x = _sliced(x, list(axes), bounds)
     for axis, pick in reversed(picks):
         x = function("gather")(x, pick, axis=axis)
-    return function("unsqueeze")(x, new) if new else x
+    if new:
+        x = function("unsqueeze")(x, new)
+    return function("transpose")(x, perm=[*to_front, *(a for a in range(x.ndim) if a not in to_front)]) if to_front else x
+
+
+def _is_pick(part):
+    return not (part is None or part is Ellipsis or isinstance(part, slice))
+
+
+def _are_apart(parts):
+    """Whether a slice, None or '...' stands between integers or arrays. NumPy then puts the axes of an array first."""
+    picked = [k for k, part in enumerate(parts) if _is_pick(part)]
+    return bool(picked) and picked[-1] - picked[0] >= len(picked)
+
+
+def _axes_to_front(x, parts):
+    """The axes of the result that come from an array, unless they are the first ones."""
+    picked = [k for k, part in enumerate(parts) if _is_pick(part)]
+    arrays = [k for k in picked if _rank(_pick(x, parts[k]), x) > 0]
+    if not arrays:
+        return []
+    if x.ndim is None:
+        raise CallerError(f"{x!r} is indexed with an array apart from an integer, whose axes come first; its number of axes must be known")
+    first = sum(k not in picked for k in range(arrays[0]))
+    return list(range(first, first + _rank(_pick(x, parts[arrays[0]]), x))) if first else []
 
 
 def _sliced(x, axes, bounds):

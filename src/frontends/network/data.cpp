@@ -141,6 +141,23 @@ Dims dims(const ILayer& layer, const char* name) {
   return dims_of(layer.data().parameters.ints(name));
 }
 
+void leave_input(const ILayer& layer, std::size_t k) {
+  if (has_input(layer, k)) layer.data().inputs[k] = nullptr;
+}
+
+bool has_input(const ILayer& layer, std::size_t k) {
+  return k < layer.data().inputs.size() && layer.data().inputs[k] != nullptr;
+}
+
+void set_dims(const ILayer& layer, const ParameterOrInput& p, const Dims& d) {
+  leave_input(layer, p.input);
+  set_dims(layer, p.name, d);
+}
+
+Dims dims(const ILayer& layer, const ParameterOrInput& p) {
+  return has_input(layer, p.input) ? Dims{-1, {}} : dims(layer, p.name);
+}
+
 void set_weights(const ILayer& layer, const char* name, Weights w) {
   if (w.count == 0) layer.data().parameters.erase(name);
   else layer.data().parameters.set(name, tensor_of(w));

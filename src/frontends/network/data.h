@@ -144,6 +144,16 @@ template <class E> E choice(const ILayer& layer, const char* name) {
 }
 void set_parameter(const ILayer&, const char* name, ir::Attribute);
 void set_dims(const ILayer&, const char* name, const Dims&);
+/// A parameter and the input that it takes the place of: whichever was set last counts. While the
+/// input is set, the parameter reads as if it were not.
+struct ParameterOrInput {
+  const char* name;
+  std::size_t input;
+};
+void set_dims(const ILayer&, const ParameterOrInput&, const Dims&);
+Dims dims(const ILayer&, const ParameterOrInput&);
+void leave_input(const ILayer&, std::size_t);
+bool has_input(const ILayer&, std::size_t);
 Dims dims(const ILayer&, const char* name);                  ///< nbDims is -1 if it is not set
 void set_weights(const ILayer&, const char* name, Weights);  ///< a count of 0 unsets them
 Weights weights(const ILayer&, const char* name);            ///< empty if they are not set

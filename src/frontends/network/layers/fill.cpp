@@ -107,14 +107,26 @@ std::vector<ValueId> lower_fill(Lowering& l) {
 
 const KindEntry fill_layer{{LayerType::kFILL, "Fill", 3, lower_fill}};
 
-/// Alpha and beta are a double or an integer, whichever was set last.
-void set_number(const ILayer& layer, const std::string& name, double v) {
+constexpr std::size_t alpha_input = 1, beta_input = 2;
+
+/// Alpha and beta are a double, an integer or an input, whichever was set last.
+void set_number(const ILayer& layer, const std::string& name, std::size_t input, double v) {
+  leave_input(layer, input);
   layer.data().parameters.erase(name + "_int");
   set_parameter(layer, name.c_str(), v);
 }
-void set_number(const ILayer& layer, const std::string& name, std::int64_t v) {
+void set_number(const ILayer& layer, const std::string& name, std::size_t input, std::int64_t v) {
+  leave_input(layer, input);
   layer.data().parameters.erase(name);
   set_parameter(layer, (name + "_int").c_str(), v);
+}
+/// -1 while the input is set.
+double number(const ILayer& layer, const char* name, std::size_t input, double otherwise) {
+  return has_input(layer, input) ? -1 : parameter(layer.data().parameters, name, otherwise);
+}
+std::int64_t integer(const ILayer& layer, const char* name, std::size_t input,
+                     std::int64_t otherwise) {
+  return has_input(layer, input) ? -1 : layer.data().parameters.i(name, otherwise);
 }
 
 }  // namespace
@@ -127,21 +139,23 @@ IFillLayer* INetworkDefinition::addFill(const Dims& dimensions, FillOperation op
   return layer;
 }
 
-void IFillLayer::setDimensions(const Dims& v) { set_dims(*this, "dimensions", v); }
-Dims IFillLayer::getDimensions() const { return dims(*this, "dimensions"); }
+void IFillLayer::setDimensions(const Dims& v) { set_dims(*this, {"dimensions", 0}, v); }
+Dims IFillLayer::getDimensions() const { return dims(*this, {"dimensions", 0}); }
 void IFillLayer::setOperation(FillOperation v) { set_choice(*this, "operation", v); }
 FillOperation IFillLayer::getOperation() const { return choice<FillOperation>(*this, "operation"); }
 void IFillLayer::setToType(DataType v) { set_choice(*this, "to", v); }
 DataType IFillLayer::getToType() const { return choice<DataType>(*this, "to"); }
 
-void IFillLayer::setAlpha(double v) { set_number(*this, "alpha", v); }
-double IFillLayer::getAlpha() const { return parameter(data().parameters, "alpha", 0); }
-void IFillLayer::setBeta(double v) { set_number(*this, "beta", v); }
-double IFillLayer::getBeta() const { return parameter(data().parameters, "beta", 1); }
-void IFillLayer::setAlphaInt64(std::int64_t v) { set_number(*this, "alpha", v); }
-std::int64_t IFillLayer::getAlphaInt64() const { return data().parameters.i("alpha_int", 0); }
-void IFillLayer::setBetaInt64(std::int64_t v) { set_number(*this, "beta", v); }
-std::int64_t IFillLayer::getBetaInt64() const { return data().parameters.i("beta_int", 1); }
+void IFillLayer::setAlpha(double v) { set_number(*this, "alpha", alpha_input, v); }
+double IFillLayer::getAlpha() const { return number(*this, "alpha", alpha_input, 0); }
+void IFillLayer::setBeta(double v) { set_number(*this, "beta", beta_input, v); }
+double IFillLayer::getBeta() const { return number(*this, "beta", beta_input, 1); }
+void IFillLayer::setAlphaInt64(std::int64_t v) { set_number(*this, "alpha", alpha_input, v); }
+std::int64_t IFillLayer::getAlphaInt64() const {
+  return integer(*this, "alpha_int", alpha_input, 0);
+}
+void IFillLayer::setBetaInt64(std::int64_t v) { set_number(*this, "beta", beta_input, v); }
+std::int64_t IFillLayer::getBetaInt64() const { return integer(*this, "beta_int", beta_input, 1); }
 bool IFillLayer::isAlphaBetaInt64() const {
   const ir::Attributes& a = data().parameters;
   return (a.has("alpha_int") || a.has("beta_int")) && !a.has("alpha") && !a.has("beta");

@@ -68,8 +68,8 @@ void IShuffleLayer::setFirstTranspose(const Permutation& p) { set_order(*this, "
 Permutation IShuffleLayer::getFirstTranspose() const { return order(*this, "first"); }
 void IShuffleLayer::setSecondTranspose(const Permutation& p) { set_order(*this, "second", p); }
 Permutation IShuffleLayer::getSecondTranspose() const { return order(*this, "second"); }
-void IShuffleLayer::setReshapeDimensions(const Dims& v) { set_dims(*this, "dimensions", v); }
-Dims IShuffleLayer::getReshapeDimensions() const { return dims(*this, "dimensions"); }
+void IShuffleLayer::setReshapeDimensions(const Dims& v) { set_dims(*this, {"dimensions", 1}, v); }
+Dims IShuffleLayer::getReshapeDimensions() const { return dims(*this, {"dimensions", 1}); }
 void IShuffleLayer::setZeroIsPlaceholder(bool v) { set_choice(*this, "zero_is_placeholder", v); }
 bool IShuffleLayer::getZeroIsPlaceholder() const {
   return choice<bool>(*this, "zero_is_placeholder");

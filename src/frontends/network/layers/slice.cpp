@@ -296,14 +296,14 @@ ISliceLayer* INetworkDefinition::addSlice(ITensor& input, const Dims& start, con
   return layer;
 }
 
-void ISliceLayer::setStart(const Dims& v) { set_dims(*this, "start", v); }
-Dims ISliceLayer::getStart() const { return dims(*this, "start"); }
-void ISliceLayer::setSize(const Dims& v) { set_dims(*this, "size", v); }
-Dims ISliceLayer::getSize() const { return dims(*this, "size"); }
-void ISliceLayer::setStride(const Dims& v) { set_dims(*this, "stride", v); }
-Dims ISliceLayer::getStride() const { return dims(*this, "stride"); }
-void ISliceLayer::setAxes(const Dims& v) { set_dims(*this, "axes", v); }
-Dims ISliceLayer::getAxes() const { return dims(*this, "axes"); }
+void ISliceLayer::setStart(const Dims& v) { set_dims(*this, {"start", 1}, v); }
+Dims ISliceLayer::getStart() const { return dims(*this, {"start", 1}); }
+void ISliceLayer::setSize(const Dims& v) { set_dims(*this, {"size", 2}, v); }
+Dims ISliceLayer::getSize() const { return dims(*this, {"size", 2}); }
+void ISliceLayer::setStride(const Dims& v) { set_dims(*this, {"stride", 3}, v); }
+Dims ISliceLayer::getStride() const { return dims(*this, {"stride", 3}); }
+void ISliceLayer::setAxes(const Dims& v) { set_dims(*this, {"axes", 5}, v); }
+Dims ISliceLayer::getAxes() const { return dims(*this, {"axes", 5}); }
 void ISliceLayer::setMode(SampleMode v) { set_choice(*this, "mode", v); }
 SampleMode ISliceLayer::getMode() const { return choice<SampleMode>(*this, "mode"); }
 

@@ -1,5 +1,6 @@
 """Conversions between NumPy arrays and the engine's values."""
 
+import numbers
 from collections.abc import Mapping
 
 import numpy as np
@@ -24,6 +25,8 @@ _BYTE_STORAGE = {"i4": np.int8, "i2": np.int8, "u4": np.uint8, "u2": np.uint8}
 _NAME_OF = {numpy: ours for ours, numpy in (_NUMPY | _EXTENDED).items()}
 # NumPy dtypes that the engine accepts without conversion.
 _NATIVE = {np.dtype(numpy): ours for ours, numpy in _NUMPY.items()}
+#: Kinds of NumPy dtypes whose elements may be strings: object, str, bytes, and StringDType.
+STRING_KINDS = "OUST"
 ONNX_NAME = {"float": "f32", "double": "f64", "float16": "f16", "bfloat16": "bf16", "string": "str",
               "complex64": "c64", "complex128": "c128", "bool": "bool",
               "float8e4m3fn": "f8e4m3fn", "float8e4m3fnuz": "f8e4m3fnuz", "float8e5m2": "f8e5m2",
@@ -48,7 +51,7 @@ def dtype_name(dtype: np.dtype) -> str:
     """The Rondel name of a NumPy dtype."""
     if dtype in _NATIVE:
         return _NATIVE[dtype]
-    if dtype.kind in "OUS":
+    if dtype.kind in STRING_KINDS:
         return "str"
     name = _NAME_OF.get(dtype.newbyteorder("=").name)
     if name is None:
@@ -111,7 +114,7 @@ def to_value(x, what: str, expected: str):
         return _rondel.tensor_over(name, array if _is_plain(array) else np.require(array, requirements="CA"))
     if array.dtype.type is np.void and array.dtype.names is None:  # bytes without a meaning
         array = array.view(f"S{array.dtype.itemsize}")
-    if array.dtype.kind in "OUS":
+    if array.dtype.kind in STRING_KINDS:
         return _of_strings(array, what, expected)
     try:
         name = dtype_name(array.dtype)
@@ -193,7 +196,7 @@ def _read_dlpack(x):
 
 
 def _of_strings(array, what, expected):
-    """The value of an array of str or bytes."""
+    """The value of an array of str or bytes. expected: as in to_value."""
     items = array.reshape(-1).tolist()
     try:
         value = _rondel.tensor_of_strings(list(array.shape), items)
@@ -201,8 +204,14 @@ def _of_strings(array, what, expected):
         raise CallerError(f"{what} holds text that is no Unicode: {error}") from None
     if value is not None:
         return value
-    item = next(item for item in items if not isinstance(item, (str, bytes)))
-    raise CallerError(f"{what} holds a {type(item).__name__}, {item!r:.40}; expected {expected}")
+    name = element_name(expected) if expected else "str"
+    wanted = (str, bytes) if name == "str" else (numbers.Number, np.bool_)
+    for item in items:
+        if not isinstance(item, wanted):
+            raise CallerError(f"{what} holds a {type(item).__name__}, {item!r:.40}; expected {expected}")
+    dtype = numpy_dtype(name)
+    converted = f"np.asarray(x, {dtype.type.__module__.replace('numpy', 'np')}.{dtype.name})"
+    raise CallerError(f"{what} is an array of dtype object; expected {expected}; convert it: {converted}")
 
 
 def _untyped(x, what: str, expected: str) -> np.ndarray:
@@ -214,14 +223,25 @@ def _untyped(x, what: str, expected: str) -> np.ndarray:
     integers = array.dtype.kind == "O" and all(type(v) is int for v in array.reshape(-1).tolist())
     if name not in _NAME_OF.values() or not (array.dtype.kind in "biuf" or integers):
         return array
-    if (name == "bool") != (array.dtype.kind == "b"):
-        return array
-    if array.dtype.kind == "f" and array.size and name[0] in "iu":
+    if not _may_become(array, name):
         return array
     try:
+        if array.dtype.kind == "f" and name[0] in "iu":
+            x = np.reshape(np.array([int(v) for v in array.flat], dtype=object), array.shape).tolist()  # else 1e19 would not be found too large
         return np.asarray(x, dtype=numpy_dtype(name))
     except (OverflowError, ValueError) as error:
         raise CallerError(f"{what} does not fit {name}: {error}") from None
+
+
+def _may_become(array, name):
+    """Whether numbers without a dtype may get this one.
+
+    As in onnxruntime, bools in a list may be zeros and ones, and floats in a list integers; unlike there, only whole ones.
+    """
+    kind, is_list = array.dtype.kind, array.ndim > 0
+    if kind == "b" or name == "bool":
+        return kind == "b" and (name == "bool" or is_list)
+    return kind != "f" or name[0] not in "iu" or (is_list and bool((array == np.trunc(array)).all()))
 
 
 class EmptySequence(list):

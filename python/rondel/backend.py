@@ -41,7 +41,10 @@ class RondelBackend(Backend):
         return cls.supports_device(device)
 
     @classmethod
-    def prepare(cls, model: Model, device: str = "CPU", **_: Any) -> RondelRep:
+    def prepare(cls, model: Model, device: str | None = "CPU", **_: Any) -> RondelRep:
+        """The model, ready to run. Raises UnsupportedError for a device other than the CPU; None: the CPU."""
+        if device is not None and not cls.supports_device(device):
+            raise UnsupportedError(f"Incompatible device expected '{device}', got 'CPU'; there is only the CPU")
         return RondelRep(InferenceSession(model))
 
     @classmethod

@@ -51,12 +51,13 @@ class IOBinding:
         shape: Sequence[int] | None = None,
         buffer_ptr: int | None = None,
     ) -> None:
-        """Requests an output. With an element type, a shape and an address, each run copies the result there."""
+        """Requests an output. With an element type, a shape and an address, each run copies the result there.
+
+        Without an address, the element type and the shape have no effect: each run gives the result memory of its own.
+        """
         need_cpu(device_type, f"bind_output '{name}'", device_id)
         self._checked(name, "output")
         if buffer_ptr is None:
-            if element_type is not None or shape is not None:
-                raise CallerError(f"bind_output '{name}': an element type or a shape without an address; give buffer_ptr, or the name alone")
             self._outputs[name] = None
             return
         if element_type is None or shape is None:

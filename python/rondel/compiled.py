@@ -113,7 +113,10 @@ class CompiledModel(InferenceSession):
 
     def ir_text(self, imported: bool = False) -> NoReturn:
         """There is none: raises UnsupportedError."""
-        raise UnsupportedError("a compiled model does not tell its graph; a session of the model does")
+        self._with_graph("ir_text")
+
+    def _with_graph(self, what: str) -> NoReturn:
+        raise UnsupportedError(f"{what} needs the graph of the model, which a compiled model does not have; a session of the model has it")
 
     def __reduce__(self):
         return type(self), (self._path,)

@@ -10,7 +10,7 @@ from .errors import CallerError
 from .models import issue_warnings, model_source
 from .option_checks import boolean, integer, path_text
 from .options import SessionOptions
-from .rewriting import as_options_ask
+from .rewriting import as_options_ask, require_unchanged
 from .session import InferenceSession
 
 
@@ -80,7 +80,8 @@ def export(
     if hasattr(model, "build_session"):
         model = model.build_session()
     if isinstance(model, InferenceSession):
-        source = model._session
+        require_unchanged(sess_options, "a session")
+        source = model._with_graph("export")
     else:
         source, options.reading = as_options_ask(model_source(model), sess_options or SessionOptions())
     if path is None:

@@ -12,7 +12,7 @@ from .errors import CallerError
 from .metadata import NodeArg
 from .models import issue_warnings, model_source
 from .options import SessionOptions
-from .rewriting import as_options_ask
+from .rewriting import as_options_ask, require_unchanged, without_changes
 from .session import InferenceSession
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def value_and_grad(
     wrt, prefix = _names("grad", "wrt", wrt), "gradient of "
     how = {"stop_gradient": stop_gradient, "checkpoint": checkpoint, "prefix": prefix, "sess_options": sess_options}
     data = grad_bytes(model, wrt, outputs, seed, **how, stacklevel=4)
-    session = InferenceSession(data, sess_options)
+    session = InferenceSession(data, without_changes(sess_options))
     made = [prefix + name for name in wrt]
     values = _names("grad", "outputs", outputs) or [o.name for o in session.get_outputs() if o.name not in made and is_of_floats(o) and o.shape == []]
 
@@ -149,7 +149,8 @@ def _written(differentiate, model, options, sess_options, stacklevel):
     if hasattr(model, "build_session"):
         model = model.build_session()
     if isinstance(model, InferenceSession):
-        source = model._session
+        require_unchanged(sess_options, "a session")
+        source = model._with_graph("a gradient or tangent")
     else:
         writing = options.writing
         source, writing.reading = as_options_ask(model_source(model), sess_options or SessionOptions())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 
@@ -28,7 +29,16 @@ class NodeArg:
 def _shape(extents):
     if extents is None:
         return None
-    return [int(e) if e.isdigit() else e or None for e in extents]
+    return [_extent(e) for e in extents]
+
+
+def _extent(text):
+    """An extent that the engine tells as text: a number, a name, or None for "".
+
+    A name in the decimal form of an extent ("3", not "03", and below 2**63) cannot be told from a number, and is taken for one.
+    """
+    is_number = re.fullmatch("0|[1-9][0-9]{0,18}", text) and int(text) < 2**63
+    return int(text) if is_number else text or None
 
 
 class ModelMetadata:

@@ -19,8 +19,9 @@ def integer(least, most):
 
 
 def boolean(value):
-    if type(value).__name__ not in ("bool", "bool_"):  # bool_: NumPy's
-        raise TypeError
+    """A bool, or 0 or 1, which onnxruntime takes, too."""
+    if type(value).__name__ not in ("bool", "bool_") and operator.index(value) not in (0, 1):  # bool_: NumPy's
+        raise ValueError
     return bool(value)
 
 

@@ -38,6 +38,10 @@ _VERBOSITY = _Theirs(0, *whole_number(-(2**31), 2**31 - 1), "verbose lines of th
 _LOGID = _Theirs("", "text", text)
 
 
+class NoSuchOption(CallerError, AttributeError):
+    """An option that is set has a name that no option has."""
+
+
 class _Checked:
     """Base of options. Values of the engine's options (`_CHECKS`) and of those that only onnxruntime has (`_THEIRS`) are checked
     when they are set; of the latter, what has no meaning here warns. Any other name is refused."""
@@ -72,7 +76,7 @@ class _Checked:
         if name in self._missing_names:
             raise missing(kind, self._missing_names, name)
         near = difflib.get_close_matches(name, [*self._CHECKS, *self._THEIRS], 1)
-        raise CallerError(f"{kind} has no option '{name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
+        raise NoSuchOption(f"{kind} has no option '{name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
 
     def _add_entry(self, key, value):
         kind = type(self).__name__
@@ -171,7 +175,7 @@ class SessionOptions(_Checked, _rondel.SessionOptions):
         "enable_mem_reuse": _Theirs(True, *_BOOLEAN, _MEMORY),
         "execution_mode": _choice(ExecutionMode, _ONE_BY_ONE),
         "execution_order": _choice(ExecutionOrder, "the compiler orders the nodes"),
-        "inter_op_num_threads": _Theirs(0, *integer(0, 2**31 - 1), _ONE_BY_ONE, (1,)),
+        "inter_op_num_threads": _Theirs(0, *whole_number(-1, 2**31 - 1), _ONE_BY_ONE, (-1, 1)),
         "use_deterministic_compute": _Theirs(False, *_BOOLEAN),  # as it always is
         "use_per_session_threads": _Theirs(True, *_BOOLEAN, "sessions share no pool of threads that could be set"),
     }

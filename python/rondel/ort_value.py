@@ -36,7 +36,7 @@ class OrtValue(ExplainsMissingNames):
     def ortvalue_from_numpy(
         cls, numpy_obj: np.ndarray, /, device_type: str | OrtDevice = "cpu", device_id: int = 0, vendor_id: int = -1
     ) -> OrtValue:
-        """A tensor over the memory of an array; a copy if the array is not row-major."""
+        """A tensor over the memory of an array; a copy if the array is not row-major, or not in the byte order of the processor."""
         need_cpu(device_type, "ortvalue_from_numpy", device_id, vendor_id)
         return cls._of_array(_an_array(numpy_obj, "ortvalue_from_numpy"))
 
@@ -64,7 +64,7 @@ class OrtValue(ExplainsMissingNames):
         """A tensor of this shape, with memory of its own, whose elements are not set yet."""
         need_cpu(device_type, "ortvalue_from_shape_and_type", device_id, vendor_id)
         dtype, extents = _numpy_dtype(element_type), _checked_shape(shape)
-        return cls._of_array(np.full(extents, "", object) if dtype.kind in "OUS" else np.empty(extents, dtype))
+        return cls._of_array(np.full(extents, "", object) if dtype.kind in arrays.STRING_KINDS else np.empty(extents, dtype))
 
     ortvalue_from_shape_and_onnx_type = ortvalue_from_shape_and_type
 
@@ -87,7 +87,8 @@ class OrtValue(ExplainsMissingNames):
     @classmethod
     def _of_array(cls, array: np.ndarray) -> OrtValue:
         data_type = f"tensor({arrays.onnx_name(arrays.dtype_name(array.dtype))})"
-        return cls(array if array.flags.c_contiguous else np.ascontiguousarray(array), data_type)
+        dtype = array.dtype if array.dtype.kind == "T" else array.dtype.newbyteorder("=")
+        return cls(np.asarray(array, dtype=dtype, order="C"), data_type)
 
     def numpy(self) -> np.ndarray:
         """The tensor, without a copy: writing to the array writes to the value."""
@@ -219,7 +220,7 @@ def check_target(target: np.ndarray, source: np.ndarray, what: str) -> None:
 def array_at(address: int, element_type: ElementType, shape: Sequence[int], keep: Any = None) -> np.ndarray:
     """The array at an address of memory. keep: what owns the memory; None: the caller keeps it alive."""
     dtype, extents = _numpy_dtype(element_type), _checked_shape(shape)
-    if dtype.kind in "OUS":
+    if dtype.kind in arrays.STRING_KINDS:
         raise CallerError("strings have no address that others can read; expected a dtype of numbers")
     if isinstance(address, bool) or not isinstance(address, (int, np.integer)) or address <= 0:
         raise CallerError(f"the buffer is at {address!r}; expected an address, such as ortvalue.data_ptr() or array.ctypes.data")

@@ -11,9 +11,33 @@ from .errors import CallerError, UnsupportedError
 from .missing_names import warn_once
 
 
+#: Where SessionOptions keep what changes a model, and the methods that ask for it.
+_CHANGES = {
+    "_dimensions": "add_free_dimension_override_by_name",
+    "_initializers": "add_initializer",
+    "_files": "add_external_initializers_from_files_in_memory",
+}
+
+
+def require_unchanged(options, what):
+    """Raises CallerError if options (None: the default ones) change a model. what: how the error calls what cannot be changed."""
+    for place, method in _CHANGES.items():
+        if options is not None and options.__dict__.get(place):
+            raise CallerError(f"SessionOptions.{method} changes an ONNX model as it is read; {what} is none; rondel.export writes one")
+
+
+def without_changes(options):
+    """A copy of options (None: none) for a model that has been changed as they ask."""
+    made = copy.copy(options)
+    if made is not None:
+        for place in _CHANGES:
+            made.__dict__.pop(place, None)
+    return made
+
+
 def as_options_ask(source, options):
     """(source, options) for the engine: those given, or the changed model as bytes and options to read its external data."""
-    asked = {key: options.__dict__.get(key) for key in ("_dimensions", "_initializers", "_files")}
+    asked = {key: options.__dict__.get(key) for key in _CHANGES}
     if not any(asked.values()):
         return source, options
     proto, options = _read(source, options)

@@ -27,7 +27,7 @@ from .options import RunOptions, SessionOptions, checked_options, checked_run_op
 from .ort_value import ElementType, OrtValue, content_of
 from .profiling import Profile, ProfilePath
 from .providers import ProviderOptions, Providers, check_providers, get_available_providers
-from .rewriting import as_options_ask
+from .rewriting import as_options_ask, require_unchanged
 from .sparse import SparseTensor
 from .texts import session_html, session_text, short_type
 
@@ -55,7 +55,7 @@ class InferenceSession(ExplainsMissingNames):
     """A compiled model. Many threads may run it at once.
 
     path_or_bytes: a path, bytes, or onnx.ModelProto. A session keeps the path or the bytes, for copies and pickling.
-    sess_options: rondel.SessionOptions, or None.
+    sess_options: rondel.SessionOptions, which the session copies, or None.
     providers: names, or (name, options); provider_options: a dict for each name. There is only "CPUExecutionProvider", without
     options; others warn. Of onnxruntime's keyword arguments, those without a meaning here warn.
 
@@ -80,7 +80,7 @@ class InferenceSession(ExplainsMissingNames):
         begin = time.monotonic_ns()
         check_providers(providers, provider_options)
         _check_keywords(kwargs)
-        options = checked_options(sess_options, SessionOptions, "sess_options")
+        options = copy.deepcopy(checked_options(sess_options, SessionOptions, "sess_options"))
         source = model_source(path_or_bytes)
         profile = Profile() if options.enable_profiling else None
         try:
@@ -92,23 +92,39 @@ class InferenceSession(ExplainsMissingNames):
         if logs.logs(logs.WARNING, options):
             issue_warnings(found, stacklevel=3)
         self._source = os.path.abspath(source) if isinstance(source, str) else source
-        self._initialize(made, options)
+        self._begin(made, options, profile, begin)
+
+    @classmethod
+    def of(cls, session: Any, options: SessionOptions) -> InferenceSession:
+        """An InferenceSession for an existing session of the engine, such as one of a traced function."""
+        return cls.built(lambda _: session, options)
+
+    @classmethod
+    def built(cls, build: Callable[[SessionOptions], Any], options: SessionOptions) -> InferenceSession:
+        """An InferenceSession for what `build` makes with the options: a session of the engine without an ONNX model, such as a network's.
+
+        A profile has the times of loading and of runs, not of their steps. Raises CallerError for options that change an ONNX model.
+        """
+        begin = time.monotonic_ns()
+        require_unchanged(options, "a model that is built in code")
+        options = copy.deepcopy(options)
+        profile = Profile() if options.enable_profiling else None
+        made = cls.__new__(cls)
+        made._source = None
+        made._begin(build(options), options, profile, begin)
+        return made
+
+    def _begin(self, session, options, profile, begin):
+        """Takes a session of the engine, and does what the options ask for when a session is made. begin: when that began, in ns."""
+        self._initialize(session, options)
         if options.optimized_model_filepath:
-            write_optimized(made, options)
+            write_optimized(session, options)
         if profile is not None:
             profile.begin_file(options.profile_file_prefix, self)
             profile.add("model_loading_and_session_initialization", begin)
             self._profile = profile
         took = (time.monotonic_ns() - begin) / 1e6
         logs.log(logs.INFORMATION, options, "session", f"{self._title()} was made in {took:.1f} ms")
-
-    @classmethod
-    def of(cls, session: Any, options: SessionOptions) -> InferenceSession:
-        """An InferenceSession for an existing session of the engine, such as one built from a network."""
-        made = cls.__new__(cls)
-        made._source = None
-        made._initialize(session, options)
-        return made
 
     def _initialize(self, session, options):
         self._options = options
@@ -142,7 +158,8 @@ class InferenceSession(ExplainsMissingNames):
         return ModelMetadata(self._session.info())
 
     def get_session_options(self) -> SessionOptions:
-        return self._options
+        """A copy of the options that the session was made with: changes of it do not reach the session."""
+        return copy.copy(self._options)
 
     # ---- providers: always the CPU -------------------------------------------------------------------------
 
@@ -347,7 +364,7 @@ class InferenceSession(ExplainsMissingNames):
         """Sessions are pickled as their model, which is read again: the absolute path of a file, or the bytes. The optimized
         model is not written again. Ops of the user's own are pickled as their names, and must be registered where it is read."""
         if self._source is None:
-            raise CallerError("this session was built in code, without a model file; pickle rondel.export(session), or the network")
+            raise CallerError("this session was built in code, without a model file; keep the bytes of rondel.export(session)")
         options = copy.copy(self._options)
         options.optimized_model_filepath = ""
         return _unpickled, (type(self), self._source, options, self.custom_ops)
@@ -356,6 +373,10 @@ class InferenceSession(ExplainsMissingNames):
     def custom_ops(self) -> list[tuple[str, str]]:
         """Domain and name of the ops of the user's own (rondel.register_op) that the model uses."""
         return list(self._custom_ops)
+
+    def _with_graph(self, what: str) -> Any:
+        """The engine's session, for `what` needs its graph. CompiledModel, which has none, raises UnsupportedError."""
+        return self._session
 
     def _title(self):
         source = self._source

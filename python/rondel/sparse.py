@@ -129,7 +129,7 @@ class SparseTensor:
 
     def to_dense(self) -> np.ndarray:
         """The tensor with all its elements, as an array: zeros ('' for strings) where nothing is stored."""
-        strings = self._values.dtype.kind in "OUS"
+        strings = self._values.dtype.kind in arrays.STRING_KINDS
         dense = np.full(self._shape, "" if strings else 0, object if strings else self._values.dtype)
         if isinstance(self._view, SparseCsrView):
             rows = np.repeat(np.arange(self._shape[0]), np.diff(self._view.outer()))

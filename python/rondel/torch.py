@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,6 +13,7 @@ from .errors import CallerError
 from .gradients import grad_bytes, is_of_floats
 from .models import Model, model_source
 from .options import RunOptions, SessionOptions
+from .rewriting import without_changes
 from .session import InferenceSession
 
 
@@ -37,7 +39,7 @@ class Function:
         sess_options: SessionOptions | None = None,
     ) -> None:
         self._source = model_source(model)
-        self._options, self._checkpoint = sess_options, checkpoint
+        self._options, self._checkpoint = copy.deepcopy(sess_options), checkpoint
         self._session = InferenceSession(self._source, sess_options)
         self.inputs = [p.name for p in self._session.get_inputs()]
         self.outputs = [p.name for p in self._session.get_outputs()]
@@ -80,7 +82,7 @@ class Function:
                 prefix="gradient by ",
                 sess_options=self._options,
             )
-            self._gradients[names] = InferenceSession(model, self._options)
+            self._gradients[names] = InferenceSession(model, without_changes(self._options))
         return self._gradients[names]
 
 

@@ -433,8 +433,13 @@ def test_limits_and_pickles_are_those_of_a_session(tmp_path):
     with pytest.raises(rondel.Cancelled):  # the flag is set
         compiled(tmp_path, model("g (float x) => (float y) { y = Neg (x) }"))[0].run(None, x, options)
     assert pickle.loads(pickle.dumps(loaded)).get_inputs()[0].name == "x"
-    with pytest.raises(rondel.UnsupportedError):
-        loaded.ir_text()
+
+
+def test_what_needs_a_graph_is_refused(tmp_path):
+    loaded, _ = compiled(tmp_path, model("g (float x) => (float y) { y = Neg (x) }"))
+    for call in (lambda m: m.ir_text(), rondel.export, lambda m: rondel.grad(m, "x"), lambda m: rondel.jvp(m, "x")):
+        with pytest.raises(rondel.UnsupportedError, match="needs the graph of the model, which a compiled model does not have"):
+            call(loaded)
 
 
 def test_two_threads_run_one_model(tmp_path):

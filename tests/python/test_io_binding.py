@@ -147,6 +147,16 @@ def test_the_order_of_outputs_is_that_of_binding():
         s.run_with_iobinding(binding)
 
 
+@both
+def test_an_output_without_memory_may_have_a_type(ort):
+    s = ort.InferenceSession(MUL, providers=["CPUExecutionProvider"])
+    binding = s.io_binding()
+    binding.bind_cpu_input("X", X)
+    binding.bind_output("Y", "cpu", 0, np.float32, [3, 2])
+    s.run_with_iobinding(binding)
+    same(binding.copy_outputs_to_cpu()[0], X * X)
+
+
 def test_if_a_target_does_not_fit_none_is_written():
     s = session(ADD)
     good, short, other = np.zeros(2, np.float32), np.zeros(3, np.float32), np.zeros(2)
@@ -182,7 +192,6 @@ def test_a_list_has_no_memory_to_bind():
         (lambda b: b.bind_ortvalue_output("Y", X), ("'Y'", "ndarray")),
         (lambda b: b.bind_ortvalue_output("Y", rondel.OrtValue(None, "optional(tensor(float))")), ("'Y'", "optional")),
         (lambda b: b.bind_output("Y", buffer_ptr=1), ("`element_type` and `shape` are to be provided if pre-allocated memory is provided",)),
-        (lambda b: b.bind_output("Y", shape=[3, 2]), ("'Y'", "buffer_ptr")),
         (lambda b: b.bind_input("X", "cpu", 0, np.float32, [3, 2], 0), ("address", "0")),
         (lambda b: b.bind_input("X", "cpu", 0, np.float32, [3, 2], X), ("address",)),
         (lambda b: b.bind_input("X", "cpu", 0, str, [3, 2], 8), ("strings",)),

@@ -11,6 +11,7 @@ import onnxruntime
 import pytest
 import rondel
 from models import FALSE, f32, i64, model, refused, run, same, scalar, session, strings
+from runtimes import both
 
 ADD = "main (float[2] x, int64 n) => (float[2] y) { m = Cast <to: int = 1> (n)  y = Add (x, m) }"
 FEEDS = {"x": f32(1, 2), "n": scalar(1)}
@@ -29,7 +30,7 @@ LIST = "main (seq(float[2]) q) => (int64 n) { n = SequenceLength (q) }"
         *[("max_memory_bytes", w) for w in (-1, 2**64, 1e9, "1 GB", None)],
         *[("max_trips", w) for w in (-1, 2**63, 10.0, "10", None, FALSE, i64(1, 2))],
         *[("loop_cond", w) for w in ("Spec", "", None, 1)],
-        *[(name, w) for name in ("jit", "strict") for w in (0, 1, "no", None)],
+        *[(name, w) for name in ("jit", "strict") for w in (2, -1, 1.0, "no", None)],
         *[("external_data_dir", w) for w in (3, ["a"], "a\0b")],
     ],
 )
@@ -46,7 +47,7 @@ def test_session_options(name, wrong):
     [
         *[("deadline", w) for w in (-1, float("nan"), "1", True, [1])],
         *[("seed", w) for w in (-1, 2**64, 1.5, "1", None)],
-        *[("terminate", w) for w in (1, None, "yes")],
+        *[("terminate", w) for w in (2, None, "yes")],
         *[("max_trips", w) for w in (-1, 2**63, 1.5, None)],
         *[("max_memory_bytes", w) for w in (-1, 2**64, 1e9, None)],
     ],
@@ -61,6 +62,8 @@ def test_options_that_nobody_has():
         rondel.SessionOptions().max_trip = 3
     with refused(rondel.CallerError, "timeout"):
         rondel.RunOptions().timeout = 3
+    with refused(AttributeError, "SessionOptions has no option 'timeout'"):
+        rondel.SessionOptions().timeout = 3
 
 
 def test_options_of_another_class():
@@ -127,8 +130,11 @@ class Broken:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        (np.array([1.0, None], dtype=object), ("float",)),
+        (np.array([1.0, None], dtype=object), ("holds a NoneType, None",)),
         (np.array([{}, []], dtype=object), ("dict",)),
+        (np.array([1.0, 2], dtype=object), ("an array of dtype object", "convert it: np.asarray(x, np.float32)")),
+        ([1.0, None], ("holds a NoneType, None",)),
+        (np.array(["a", "b"], dtype=np.dtypes.StringDType()), ("str",)),
         (np.array([1, 2], dtype="datetime64[s]"), ("datetime64",)),
         (np.zeros(2, dtype=[("a", "f4")]), ("NumPy dtype",)),
         (np.array(["a", "b"]), ("str",)),
@@ -153,7 +159,7 @@ def test_feeds_that_are_no_tensor(wrong, words):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "words"), [(2**63, ("fit",)), (2**70, ("fit",)), (1.5, ("f64",)), (True, ("bool",)), ("1", ("str",))]
+    ("wrong", "words"), [(2**63, ("fit",)), (2**70, ("fit",)), (1.5, ("f64",)), (True, ("bool",)), ("1", ("str",)), ([1.5], ("f64",)), ([1e19], ("fit",)), ([np.inf], ("fit",))]
 )
 def test_numbers_that_do_not_fit(wrong, words):
     with refused(rondel.CallerError, "input 'n'", *words):
@@ -211,6 +217,16 @@ def test_the_backend_counts_its_inputs():
         rondel.backend.prepare(model(ADD)).run([f32(1, 2), scalar(1), scalar(2)])
 
 
+def test_the_backend_has_one_device():
+    import onnxruntime.backend
+    import rondel.backend
+
+    for backend in (onnxruntime.backend, rondel.backend):
+        with pytest.raises(RuntimeError, match="Incompatible device expected 'CUDA', got 'CPU'"):
+            backend.prepare(model(ADD, opset=13), "CUDA")
+        assert backend.prepare(model(ADD, opset=13), None) is not None
+
+
 # ---- what works -----------------------------------------------------------------------------------------
 
 
@@ -223,12 +239,31 @@ def test_what_onnxruntime_takes():
     made.intra_op_num_threads = np.int64(1)
     made.jit = np.bool_(True)
     s = rondel.InferenceSession(path_or_bytes=model(ADD), sess_options=made, providers=("CPUExecutionProvider",))
-    assert s.get_session_options() is made
+    assert s.get_session_options().intra_op_num_threads == 1
     limits = rondel.RunOptions()
     limits.deadline, limits.log_severity_level = 10, 3
     for names in (None, [], ["y"], ("y",), iter(["y"]), np.array(["y"])):
         same(s.run(names, FEEDS, limits)[0], f32(2, 3))
     same(s.run(None, types.MappingProxyType({"x": [1, 2], "n": 1}))[0], f32(2, 3))
+
+
+@both
+def test_lists_of_bools_and_of_whole_floats_are_numbers(ort):
+    for dtype, x in (("float", [True, False]), ("int64", [True, False]), ("int64", [1.0, 0.0]), ("uint8", [1.0, 0.0]), ("float16", [True, False])):
+        text = f"main ({dtype}[n] x) => ({dtype}[n] y) {{ y = Identity (x) }}"
+        s = ort.InferenceSession(model(text, opset=13).SerializeToString(), providers=["CPUExecutionProvider"])
+        same(s.run(None, {"x": x})[0], np.array([1, 0], {"float": np.float32}.get(dtype, dtype)))
+
+
+def test_strings_of_numpys_string_dtype():
+    words = np.array(["a", "bé"], dtype=np.dtypes.StringDType())
+    same(session(TEXTS).run(None, {"s": words})[0], strings("a", "bé"))
+    value = rondel.OrtValue.ortvalue_from_numpy(words)
+    assert value.data_type() == "tensor(string)"
+    same(session(TEXTS).run(None, {"s": value})[0], strings("a", "bé"))
+    missing = np.array(["a", None], dtype=np.dtypes.StringDType(na_object=None))
+    with refused(rondel.CallerError, "input 's' holds a NoneType"):
+        session(TEXTS).run(None, {"s": missing})
 
 
 def test_onnxruntimes_enums_are_ours_too():

@@ -2,6 +2,7 @@
 
 import gc
 import inspect
+import json
 import pathlib
 import pydoc
 import re
@@ -280,6 +281,37 @@ def test_a_tensor_keeps_its_network_alive():
     del t
     gc.collect()
     assert alive() is None
+
+
+def negation():
+    n = Network()
+    x = n.add_input("x", DataType.FLOAT, (-1,))
+    x.set_dimension_name(0, "N")
+    n.mark_output(n.add_unary(x, trt.UnaryOperation.NEG).get_output(0))
+    return n
+
+
+def test_a_session_honours_its_options(tmp_path, capsys):
+    options = rondel.SessionOptions()
+    options.enable_profiling, options.profile_file_prefix = True, str(tmp_path / "times")
+    options.optimized_model_filepath = str(tmp_path / "optimized.onnx")
+    options.log_severity_level, options.max_trips = 1, 3
+    s = negation().build_session(options)
+    options.max_trips = 4
+    assert "was made in" in capsys.readouterr().err and s.get_session_options().max_trips == 3
+    same(rondel.InferenceSession(tmp_path / "optimized.onnx").run(None, {"x": np.ones(2, np.float32)})[0], -np.ones(2, np.float32))
+    s.run(None, {"x": np.ones(2, np.float32)})
+    events = {event["name"] for event in json.load(open(s.end_profiling()))}
+    assert {"model_loading_and_session_initialization", "model_run"} <= events
+
+
+def test_options_that_change_a_file_are_refused():
+    dimension, weights = rondel.SessionOptions(), rondel.SessionOptions()
+    dimension.add_free_dimension_override_by_name("N", 5)
+    weights.add_initializer("W", rondel.OrtValue.ortvalue_from_numpy(np.zeros(2)))
+    for options, name in ((dimension, "add_free_dimension_override_by_name"), (weights, "add_initializer")):
+        with refused(rondel.CallerError, f"SessionOptions.{name}", "a model that is built in code is none", "rondel.export"):
+            negation().build_session(options)
 
 
 def test_a_session_outlives_its_network():

@@ -117,6 +117,13 @@ def test_an_array_with_another_layout_is_copied():
     assert v.data_ptr() != X.ctypes.data and v.numpy().flags.c_contiguous
 
 
+@pytest.mark.parametrize("array", [np.array([1, 2], ">f4"), np.ma.array([1, 2], mask=[1, 0], dtype=np.float32), np.array(3, ">f4")])
+def test_a_value_is_a_plain_array(array):
+    got = value(array).numpy()
+    assert type(got) is np.ndarray and got.dtype.isnative
+    same(got, np.ma.getdata(array).astype(np.float32))
+
+
 def test_strings():
     v = value(np.array(["a", "bc"]))
     assert (v.data_type(), v.element_type()) == ("tensor(string)", onnx.TensorProto.STRING)

@@ -66,7 +66,7 @@ def test_enumerations_read_back(ort):
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [
-        ("enable_profiling", 1),
+        ("enable_profiling", 2),
         ("enable_mem_pattern", "no"),
         ("execution_mode", 7),
         ("execution_order", "DEFAULT"),
@@ -76,12 +76,21 @@ def test_enumerations_read_back(ort):
         ("logid", 3),
         ("profile_file_prefix", 3),
         ("optimized_model_filepath", "a\0b"),
-        ("inter_op_num_threads", -1),
+        ("inter_op_num_threads", -2),
     ],
 )
 def test_onnxruntimes_options_are_checked_too(name, wrong):
     with refused(rondel.CallerError, f"SessionOptions.{name} is {wrong!r}", "expected"):
         setattr(rondel.SessionOptions(), name, wrong)
+
+
+@both
+def test_numbers_that_onnxruntime_takes(ort, unsaid):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made, limits = ort.SessionOptions(), ort.RunOptions()
+        made.enable_profiling, made.use_deterministic_compute, made.inter_op_num_threads, limits.terminate = 1, 0, -1, 1
+    assert (made.enable_profiling, made.use_deterministic_compute, made.inter_op_num_threads, limits.terminate) == (True, False, -1, True)
 
 
 @pytest.mark.parametrize(
@@ -196,6 +205,27 @@ def test_dimensions_in_other_calls(folder):
         assert rondel.InferenceSession(rondel.export(source, sess_options=made)).get_inputs()[0].shape == [3, "channel", 5]
     total = model("main (float[batch] x) => (float y) { y = ReduceSum <keepdims = 0> (x) }")
     assert rondel.grad(total, ["x"], sess_options=made).graph.output[1].type.tensor_type.shape.dim[0].dim_value == 3
+
+
+def test_what_changes_a_model_changes_a_gradient_once():
+    made = rondel.SessionOptions()
+    made.add_initializer("W", rondel.OrtValue.ortvalue_from_numpy(f32(5, 6)))
+    made.add_free_dimension_override_by_name("n", 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        text = "main (float[n] x) => (float y, float[n] z) <float[2] W = {1, 2}> { z = Add (x, W)  y = ReduceSum <keepdims = 0> (x) }"
+        total, gradients = rondel.value_and_grad(model(text), "x", "y", sess_options=made)({"x": f32(3, 4)})
+    assert total == 7
+    same(gradients["x"], f32(1, 1))
+
+
+def test_what_is_no_file_cannot_be_changed():
+    made = rondel.SessionOptions()
+    made.add_free_dimension_override_by_name("n", 2)
+    s = session("main (float[n] x) => (float y) { y = ReduceSum <keepdims = 0> (x) }")
+    for call in (rondel.export, lambda s, **how: rondel.grad(s, "x", **how), lambda s, **how: rondel.value_and_grad(s, "x", **how)):
+        with refused(rondel.CallerError, "add_free_dimension_override_by_name", "a session is none"):
+            call(s, sess_options=made)
 
 
 def test_dimensions_that_are_not_there(unsaid):
@@ -354,7 +384,15 @@ def test_weights_of_the_optimized_model_in_a_file(folder):
     same(rondel.InferenceSession("out/optimized.onnx").run(None, {"x": np.full(2048, 2, np.float32)})[0], want)
 
 
-@pytest.mark.parametrize(("name", "least", "words"), [("a/b.bin", "100", ("a/b.bin", "beside")), ("b.bin", "many", ("many", "bytes"))])
+@pytest.mark.parametrize(
+    ("name", "least", "words"),
+    [
+        ("a/b.bin", "100", ("a/b.bin", "beside")),
+        ("b.bin", "many", ("many", "bytes")),
+        ("b.bin", "²", ("²", "bytes")),
+        ("optimized.onnx", "100", ("'optimized.onnx', the model itself",)),
+    ],
+)
 def test_files_of_weights_that_cannot_be(folder, name, least, words):
     made = options(optimized_model_filepath="optimized.onnx")
     made.add_session_config_entry("session.optimized_model_external_initializers_file_name", name)
@@ -362,6 +400,15 @@ def test_files_of_weights_that_cannot_be(folder, name, least, words):
     with refused(rondel.CallerError, *words):
         rondel.InferenceSession(big(), made)
     assert not list(folder.iterdir())
+
+
+def test_weights_and_model_are_both_written_or_neither(folder):
+    made = options(optimized_model_filepath="optimized.onnx")
+    made.add_session_config_entry("session.optimized_model_external_initializers_file_name", "weights.bin")
+    (folder / "optimized.onnx").mkdir()
+    with refused(rondel.CallerError, "optimized.onnx"):
+        rondel.InferenceSession(big(), made)
+    assert [p.name for p in folder.iterdir()] == ["optimized.onnx"]
 
 
 # ---- profiles -------------------------------------------------------------------------------------------
@@ -428,6 +475,29 @@ def test_copies_of_options(copied):
     limits.seed, limits.deadline, limits.logid = 3, 1.5, "mine"
     there = copied(limits)
     assert (there.seed, there.deadline, there.logid, there.terminate) == (3, 1.5, "mine", False)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_a_session_keeps_the_options_that_it_was_made_with(copied):
+    weights = f32(5, 6)
+    made = options(max_trips=3)
+    made.add_free_dimension_override_by_name("n", 2)
+    made.add_initializer("W", rondel.OrtValue.ortvalue_from_numpy(weights))
+    s = session("main (float[n] x) => (float[n] y) <float[2] W = {1, 2}> { y = Add (x, W) }", options=made)
+    made.max_trips = weights[:] = 100
+    made.add_free_dimension_override_by_name("n", 7)
+    for there in (s, copied(s)):
+        assert there.get_inputs()[0].shape == [2] and there.get_session_options().max_trips == 3
+        same(there.run(None, {"x": f32(0, 0)})[0], f32(5, 6))
+
+
+@both
+def test_the_options_of_a_session_are_a_copy(ort):
+    made = ort.SessionOptions()
+    made.intra_op_num_threads = 2
+    s = ort.InferenceSession(MUL, made, providers=["CPUExecutionProvider"])
+    made.intra_op_num_threads = 1
+    assert s.get_session_options() is not made and s.get_session_options().intra_op_num_threads == 2
 
 
 def dimensions_with_weights():

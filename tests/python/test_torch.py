@@ -1,5 +1,6 @@
 """rondel.torch: models as functions that torch differentiates; tensors cross through DLPack. Only where torch is installed."""
 
+import numpy as np
 import pytest
 import rondel
 from onnx import parser
@@ -47,6 +48,17 @@ def test_only_gradients_that_are_asked_for_are_made():
     f(h=h.detach(), x=x, w=w)[0].sum().backward()
     want = torch.autograd.grad(in_torch(h, x, w)[0].sum(), w)[0]
     assert h.grad is None and x.grad is None and torch.allclose(w.grad, want, atol=1e-5)
+
+
+def test_options_are_those_it_was_made_with_and_change_the_model_once():
+    options = rondel.SessionOptions()
+    options.add_initializer("W", rondel.OrtValue.ortvalue_from_numpy(np.array([5, 6], np.float32)))
+    text = '<ir_version: 10, opset_import: ["" : 21]> f (float[2] x) => (float[2] y, float[2] z) <float[2] W = {1, 2}> { y = Mul (x, x)  z = Neg (W) }'
+    f = rondel.torch.Function(parser.parse_model(text), sess_options=options)
+    options.add_free_dimension_override_by_name("none", 1)
+    x = tensors((2,))[0]
+    f(x)[0].sum().backward()
+    assert torch.allclose(x.grad, 2 * x)
 
 
 def test_a_model_of_one_output_gives_a_tensor_that_gradcheck_accepts():

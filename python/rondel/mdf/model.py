@@ -321,7 +321,7 @@ class Model:
         all of them optional; its outputs are named as in `record`.
         """
         settings = self._settings(steps, dt, record, inputs, initial, set, single_precision)
-        return InferenceSession.of(self._model.compile(settings), self._options)
+        return InferenceSession.built(lambda _: self._model.compile(settings), self._options)
 
     def _settings(self, steps, dt, record, inputs, initial, set, single_precision):
         settings = _rondel.mdf.Settings()

@@ -84,10 +84,10 @@ class Network(NoOpContextManager, ExplainsMissingNames):
     def build_session(self, options: SessionOptions | None = None) -> InferenceSession:
         """Checks the network and compiles it. Outputs come in the order they were marked.
 
-        Raises CallerError, naming layers and loops, when something is wrong with the network.
+        A profile has the times of building and of runs, not of their steps. Raises CallerError, naming layers and loops, when something
+        is wrong with the network, and for options that change an ONNX model: dimensions, initializers.
         """
-        options = checked_options(options, SessionOptions, "Network.build_session: options")
-        return InferenceSession.of(self._raw.build_session(options), options)
+        return InferenceSession.built(self._raw.build_session, checked_options(options, SessionOptions, "Network.build_session: options"))
 
     @checked
     def to_onnx(self, path: Path | None = None, *, opset: int | None = None, external_data: bool = False) -> bytes | ExportReport:

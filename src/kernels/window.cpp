@@ -63,8 +63,10 @@ std::int64_t window_count(const WindowAxis& w, std::int64_t extent, bool ceil_mo
   const std::int64_t padded = checked_add(extent, checked_add(w.begin, w.end, "pads"),
                                           "padded axis");
   const std::int64_t room = padded - w.reach();
-  require(room >= 0, "a window that reaches over {} does not fit into {} with pads {} and {}",
-          w.reach(), extent, w.begin, w.end);
+  const std::int64_t beyond = ceil_mode ? w.stride - 1 : 0;
+  require(room + beyond >= 0,
+          "a window that reaches over {} does not fit into {} with pads {} and {}", w.reach(),
+          extent, w.begin, w.end);
   if (!ceil_mode) return room / w.stride + 1;
   const std::int64_t count = divide_up(room, w.stride) + 1;
   // The last window must begin inside the input or the padding before it.

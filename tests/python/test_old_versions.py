@@ -79,6 +79,19 @@ def test_mean_and_variance_of_each_dtype(name, dtype, tolerance, opset):
     np.testing.assert_allclose(got.astype(np.float64), want, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("mean, deviation", [(10, 0.001), (100, 0.01), (255, 0.05), (1000, 0.1), (3.057, 0)])
+def test_a_mean_that_is_far_from_0(mean, deviation):
+    text = "f (float[2, 3, 4, 4] x) => (float[2, 3, 4, 4] y) { y = MeanVarianceNormalization (x) }"
+    x = (mean + deviation * normal(2, 3, 4, 4)).astype(np.float32)
+    wide = x.astype(np.float64)
+    distance = wide - wide.mean((0, 2, 3), keepdims=True)
+    (got,) = run(text, {"x": x})
+    if deviation:
+        np.testing.assert_allclose(got, distance / distance.std((0, 2, 3), keepdims=True), atol=0.05)
+    else:
+        assert np.isfinite(got).all()
+
+
 def test_the_axes_of_mean_and_variance():
     text = "f (float[2, 3] x) => (float[2, 3] y) { y = MeanVarianceNormalization <axes = [1]> (x) }"
     x = normal(2, 3)

@@ -92,3 +92,10 @@ def test_ngrams_end_with_the_deadline():
     with pytest.raises(rondel.DeadlineExceeded):
         s.run(None, {"x": np.tile(x, 100_000)}, limits)
     assert time.monotonic() - begin < 10
+
+
+def test_gemm_with_beta_0_leaves_c_out():
+    text = "main (float[2, 3] a, float[3, 2] b, float[2] c) => (float[2, 2] y) { y = Gemm <beta = 0.0> (a, b, c) }"
+    a, b = np.arange(6, dtype=np.float32).reshape(2, 3), np.ones((3, 2), np.float32)
+    (got,) = run(text, {"a": a, "b": b, "c": np.array([np.inf, np.nan], np.float32)})
+    np.testing.assert_array_equal(got, a @ b)

@@ -47,6 +47,16 @@ def test_filters_that_are_stretched(mode, scales, outside):
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_integers_are_rounded_under_filters_that_are_stretched(mode):
+    text = resized(f'mode = "{mode}", antialias = 1').replace("float[N", "int32[N").replace("float[A", "int32[A")
+    x = RNG.integers(-60, 60, (1, 1, 9, 9)).astype(np.int32)
+    (exact,) = run(text.replace("int32", "float"), {"x": x.astype(np.float32), "by": f32(1, 1, 0.5, 0.5)})
+    (got,) = run(text, {"x": x, "by": f32(1, 1, 0.5, 0.5)})
+    assert got.tolist() == np.round(exact).tolist()
+    assert np.abs(got - in_onnxruntime(model(text).SerializeToString(), {"x": x, "by": f32(1, 1, 0.5, 0.5)})[0]).max() <= 1  # rounded once an axis there
+
+
 @pytest.mark.parametrize("opset", [7, 9])
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
 def test_upsample(opset, mode):

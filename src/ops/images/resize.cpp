@@ -181,10 +181,15 @@ class Resizing {
     if (given(ResizeInput::sizes) && keeps_ratio(node_.attributes)) set_common_scale(axes);
     for (std::size_t i = 0; i < axes.size(); ++i)
       if (!keeps_axis(axes[i], i)) v = along(v, axes[i], static_cast<std::int64_t>(i), axes.size());
-    return copies ? v : as(b_, v, x_.dtype());
+    return copies ? v : as(b_, rounds() ? b_("round", {v}) : v, x_.dtype());
   }
 
  private:
+  /// Whether integers are rounded rather than truncated, as ONNX Runtime does: not plain linear
+  /// ones.
+  bool rounds() const {
+    return is_integer(x_.dtype()) && (mode_ == "cubic" || node_.attributes.flag("antialias"));
+  }
   bool given(std::size_t k) const {
     if (!has_input(node_, k)) return false;
     const ir::Type& t = b_.graph().value(node_.inputs[k]).type;

@@ -24,7 +24,9 @@ std::vector<ValueId> gemm_of(ir::Builder& b, const ir::Node& node) {
                 {{"transpose_a", a.i("transA", 0)}, {"transpose_b", a.i("transB", 0)}});
   y = scaled(b, y, a.f("alpha", 1.0));
   if (node.inputs.size() < 3 || node.inputs[2] == ValueId::none) return {y};
-  return {b("add", {y, scaled(b, node.inputs[2], a.f("beta", 1.0))})};
+  const double beta = a.f("beta", 1.0);
+  if (beta == 0) return {y};  // as in BLAS, even if C has infinities
+  return {b("add", {y, scaled(b, node.inputs[2], beta)})};
 }
 
 void gemm_rule(ir::TypeContext& c) {

@@ -8,6 +8,13 @@ bool is_same_padding(const kernels::WindowSpec& spec) {
          spec.auto_pad == kernels::AutoPad::same_lower;
 }
 
+/// `window_room` where no window reaches beyond the padding.
+ir::Integer room_within_padding(const kernels::WindowSpec& spec, std::size_t axis,
+                                const ir::Extent& input, const ir::Extent& kernel) {
+  const kernels::WindowAxis w = kernels::axis_of(spec, axis, 0, 1);
+  return ir::Integer(input) + w.begin + w.end - (ir::Integer(kernel) - 1) * w.dilation - 1;
+}
+
 }  // namespace
 
 kernels::WindowSpec window_spec(const ir::Attributes& a) {
@@ -23,8 +30,8 @@ ir::Integer window_room(const kernels::WindowSpec& spec, std::size_t axis, const
                         const ir::Extent& kernel) {
   // SAME padding: one window for each multiple of the stride within the input.
   if (is_same_padding(spec)) return ir::Integer(input) - 1;
-  const kernels::WindowAxis w = kernels::axis_of(spec, axis, 0, 1);
-  return ir::Integer(input) + w.begin + w.end - (ir::Integer(kernel) - 1) * w.dilation - 1;
+  const ir::Integer room = room_within_padding(spec, axis, input, kernel);
+  return spec.ceil_mode ? room + kernels::axis_of(spec, axis, 0, 1).stride - 1 : room;
 }
 
 ir::Extent window_extent(const kernels::WindowSpec& spec, std::size_t axis, const ir::Extent& input,
@@ -35,7 +42,7 @@ ir::Extent window_extent(const kernels::WindowSpec& spec, std::size_t axis, cons
   }
   const kernels::WindowAxis w = kernels::axis_of(spec, axis, 0, kernel.known() ? kernel.value : 1);
   if (is_same_padding(spec)) return ir::Extent(ceil_div(input, w.stride));
-  const ir::Integer room = window_room(spec, axis, input, kernel);
+  const ir::Integer room = room_within_padding(spec, axis, input, kernel);
   if (!spec.ceil_mode) return ir::Extent(floor_div(room, w.stride) + 1);
   // The last window is left out if it begins after the input. If the end padding is longer than a
   // window, more than one window may begin there.

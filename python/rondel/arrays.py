@@ -204,14 +204,17 @@ def _of_strings(array, what, expected):
         raise CallerError(f"{what} holds text that is no Unicode: {error}") from None
     if value is not None:
         return value
-    name = element_name(expected) if expected else "str"
-    wanted = (str, bytes) if name == "str" else (numbers.Number, np.bool_)
+    raise CallerError(f"{what} {_wrong_object(items, element_name(expected))}; expected {expected}")
+
+
+def _wrong_object(items, name):
+    """What is wrong with objects of which one is no string, for a tensor of a dtype: the first that is no element, or that all are numbers."""
+    wanted = (numbers.Number, np.bool_) if name in _NAME_OF.values() else (str, bytes)
     for item in items:
         if not isinstance(item, wanted):
-            raise CallerError(f"{what} holds a {type(item).__name__}, {item!r:.40}; expected {expected}")
-    dtype = numpy_dtype(name)
-    converted = f"np.asarray(x, {dtype.type.__module__.replace('numpy', 'np')}.{dtype.name})"
-    raise CallerError(f"{what} is an array of dtype object; expected {expected}; convert it: {converted}")
+            return f"holds a {type(item).__name__}, {item!r:.40}"
+    dtype = numpy_dtype(name).type
+    return f"is an array of dtype object, which np.asarray(x, {dtype.__module__.replace('numpy', 'np')}.{dtype.__name__}) converts"
 
 
 def _untyped(x, what: str, expected: str) -> np.ndarray:

@@ -29,10 +29,10 @@ class NodeArg:
 def _shape(extents):
     if extents is None:
         return None
-    return [_extent(e) for e in extents]
+    return [extent_of(e) for e in extents]
 
 
-def _extent(text):
+def extent_of(text: str) -> int | str | None:
     """An extent that the engine tells as text: a number, a name, or None for "".
 
     A name in the decimal form of an extent ("3", not "03", and below 2**63) cannot be told from a number, and is taken for one.

@@ -19,10 +19,14 @@ def integer(least, most):
 
 
 def boolean(value):
-    """A bool, or 0 or 1, which onnxruntime takes, too."""
-    if type(value).__name__ not in ("bool", "bool_") and operator.index(value) not in (0, 1):  # bool_: NumPy's
-        raise ValueError
+    if type(value).__name__ not in ("bool", "bool_"):  # bool_: NumPy's
+        raise TypeError
     return bool(value)
+
+
+def boolean_or_number(value):
+    """As `boolean`, also for 0 and 1, which options of onnxruntime take."""
+    return boolean(bool(value) if type(value) is int and value in (0, 1) else value)
 
 
 def one_of(*texts):

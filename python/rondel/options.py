@@ -12,7 +12,7 @@ from . import _rondel, not_here
 from .enumerations import ExecutionMode, ExecutionOrder, GraphOptimizationLevel
 from .errors import CallerError
 from .missing_names import missing, warn_once
-from .option_checks import boolean, file_name, folder, integer, level, member_of, one_of, seconds, text, whole_number
+from .option_checks import boolean_or_number, file_name, folder, integer, level, member_of, one_of, seconds, text, whole_number
 from .ort_value import OrtValue
 
 
@@ -30,7 +30,7 @@ def _choice(kind, ignored):
     return _Theirs(kind(0), *member_of(kind), ignored)
 
 
-_BOOLEAN = ("True or False", boolean)
+_BOOLEAN = ("True or False", boolean_or_number)
 _ONE_BY_ONE = "one node runs after the other; intra_op_num_threads sets the threads of one"
 _MEMORY = "memory is planned before a run; max_memory_bytes limits it"
 _SEVERITY = _Theirs(-1, *whole_number(-1, 4))

@@ -57,6 +57,13 @@ Value owned(const runtime::Run& run, Value v) {
   return v;
 }
 
+/// Values that are the caller's from now on: they no longer count against the session's budget.
+std::vector<Value> given_away(std::vector<Value> values) {
+  for (const Value& v : values)
+    if (v.is_tensor()) runtime::Memory::uncount(v.tensor());
+  return values;
+}
+
 /// The same in place. If there is no memory for a copy, throws and leaves `v` unchanged.
 void own(const runtime::Run& run, Value& v) {
   const auto* t = std::get_if<Tensor>(&v);
@@ -203,10 +210,7 @@ struct Session::Impl {
       else session::execute_step(*frame, watch, carried);
       for (const std::size_t j : wanted) results.push_back((*frame)[p.results[j]]);
     }
-    for (Value& v : results) {
-      v = owned(run, std::move(v));
-      if (v.is_tensor()) runtime::Memory::uncount(v.tensor());
-    }
+    for (Value& v : results) v = owned(run, std::move(v));
     for (session::Carried& c : carried) own(run, c.value);
     return results;
   }
@@ -277,12 +281,12 @@ std::map<std::string, Value> Session::run(const std::map<std::string, Value>& fe
 std::vector<Value> Session::run(std::span<const std::string> outputs,
                                 const std::map<std::string, Value>& feeds,
                                 const RunOptions& o) const {
-  return impl_->run(impl_->numbers_of(outputs), feeds, o);
+  return given_away(impl_->run(impl_->numbers_of(outputs), feeds, o));
 }
 
 std::vector<Value> Session::run_in_order(std::span<const Value> inputs, const RunOptions& o) const {
-  return impl_->run(
-      impl_->numbers_of({}), [&] { return impl_->bind(inputs); }, o);
+  return given_away(impl_->run(
+      impl_->numbers_of({}), [&] { return impl_->bind(inputs); }, o));
 }
 
 bool Session::draws() const { return impl_->plans.now().general().seed >= 0; }
@@ -344,7 +348,7 @@ std::vector<Value> Stepper::step(std::span<const std::string> outputs,
   const auto held = impl_->lock();
   const std::vector<std::size_t> wanted = outputs.empty() ? std::vector<std::size_t>()
                                                           : impl_->session.numbers_of(outputs);
-  return impl_->session.run(wanted, feeds, o, impl_->carried);
+  return given_away(impl_->session.run(wanted, feeds, o, impl_->carried));
 }
 
 Value Stepper::value(const std::string& input) const {

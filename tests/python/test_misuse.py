@@ -132,7 +132,7 @@ class Broken:
     [
         (np.array([1.0, None], dtype=object), ("holds a NoneType, None",)),
         (np.array([{}, []], dtype=object), ("dict",)),
-        (np.array([1.0, 2], dtype=object), ("an array of dtype object", "convert it: np.asarray(x, np.float32)")),
+        (np.array([1.0, 2], dtype=object), ("an array of dtype object, which np.asarray(x, np.float32) converts",)),
         ([1.0, None], ("holds a NoneType, None",)),
         (np.array(["a", "b"], dtype=np.dtypes.StringDType()), ("str",)),
         (np.array([1, 2], dtype="datetime64[s]"), ("datetime64",)),

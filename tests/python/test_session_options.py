@@ -226,6 +226,8 @@ def test_what_is_no_file_cannot_be_changed():
     for call in (rondel.export, lambda s, **how: rondel.grad(s, "x", **how), lambda s, **how: rondel.value_and_grad(s, "x", **how)):
         with refused(rondel.CallerError, "add_free_dimension_override_by_name", "a session is none"):
             call(s, sess_options=made)
+    with refused(rondel.CallerError, "add_free_dimension_override_by_name", "a model in MDF is none"):
+        rondel.mdf.loads({"m": {"graphs": {"g": {"nodes": {"n": {"output_ports": {"y": {"value": "1"}}}}}}}}, made)
 
 
 def test_dimensions_that_are_not_there(unsaid):

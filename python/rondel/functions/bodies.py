@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import _rondel, arrays
 from ..errors import CallerError
+from ..metadata import extent_of
 from . import numbers, traces, tracing
 from .traced import Traced
 
@@ -36,7 +37,7 @@ def existing(body, opset: int, what: str, written_in: int | None = None) -> Body
     if hasattr(body, "build_session"):  # rondel.network.Network
         body = body.build_session()
     if hasattr(body, "get_outputs") and hasattr(body, "_session"):  # rondel.InferenceSession
-        return Body(_rondel.body_of_model(body._session, opset), len(body.get_outputs()))
+        return Body(_rondel.body_of_model(body._with_graph("a body"), opset), len(body.get_outputs()))
     if is_plain_graph(body):
         graph = body.SerializeToString()
         _check_closed(graph, what)
@@ -207,4 +208,4 @@ def _widened(inputs, outputs, first, what):
 def _common(a, b):
     if a is None or b is None or len(a) != len(b):
         return None
-    return [x if x == y and x.isdigit() else "" for x, y in zip(a, b)]
+    return [x if x == y and isinstance(extent_of(x), int) else "" for x, y in zip(a, b)]

@@ -4,6 +4,7 @@ import numpy as np
 
 from .. import arrays
 from ..errors import CallerError
+from ..metadata import extent_of
 from .table import function as _function
 
 
@@ -104,7 +105,8 @@ class Traced:
     @property
     def shape(self):
         """A tuple with None for each unknown extent; None if the rank is unknown."""
-        return None if self.extents is None else tuple(int(e) if e.isdigit() else None for e in self.extents)
+        extents = None if self.extents is None else [extent_of(e) for e in self.extents]
+        return None if extents is None else tuple(e if isinstance(e, int) else None for e in extents)
 
     @property
     def ndim(self):

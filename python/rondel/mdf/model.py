@@ -20,6 +20,7 @@ from ..models import issue_warnings
 from ..option_checks import path_text
 from ..options import RunOptions, SessionOptions, checked_options
 from ..progress import Progress
+from ..rewriting import require_unchanged
 from ..session import InferenceSession
 from . import documents
 from .memory import default_budget
@@ -64,6 +65,7 @@ def loads(model: str | bytes | Mapping[str, Any] | Any, sess_options: SessionOpt
 
 def _read(source, sess_options):
     given = copy.copy(checked_options(sess_options, SessionOptions, "sess_options"))
+    require_unchanged(given, "a model in MDF")
     options = copy.copy(given)
     if options.max_memory_bytes == SessionOptions().max_memory_bytes:
         options.max_memory_bytes = default_budget()

@@ -114,12 +114,14 @@ std::vector<Fact> StorageRoom::facts_of(Symbol name) const {
 }
 
 void StorageRoom::visit_states(ir::NodeId n, const LoopParts& parts, const Trips& trips) {
-  std::vector<StateExtent> open = changing_extents(n, parts);
+  const std::vector<StateExtent> all = changing_extents(n, parts);
+  std::vector<StateExtent> open = all;
   const auto close = [&] {
     while (std::erase_if(open, [&](const auto& state) { return keeps_room(state, trips); }) > 0) {}
   };
   close();
-  for (const StateExtent& state : open) visit_state(state, trips);
+  // Also those that keep to their rooms: a result that is made from one may have less room.
+  for (const StateExtent& state : all) visit_state(state, trips);
   close();
 }
 

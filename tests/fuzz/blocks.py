@@ -12,7 +12,7 @@ from machine import older
 from machine.zero_trips import SHAPED_BY
 
 from . import moods
-from .values import BOOL, I64, STORED, STRING, Body, Unfit, Value, reads, type_text
+from .values import BOOL, I64, STORED, STRING, UNSIGNED_POWERS, Body, Unfit, Value, reads, type_text
 
 
 MOST_STEPS = 2500  #: nodes that one added node may run
@@ -59,7 +59,7 @@ class Writer:
         if dtype == BOOL:
             return np.asarray(numbers > 0)
         if dtype in STORED:
-            unsigned = dtype.name.startswith("uint") or dtype.name == "float8_e8m0fnu"
+            unsigned = dtype.name.startswith("uint") or dtype == UNSIGNED_POWERS
             return np.asarray(np.abs(numbers) if unsigned else numbers).astype(dtype)
         if dtype.kind in "iu":
             if self.chance(self.mood.special):

@@ -56,6 +56,26 @@ PROGRAMS = {
             for n in (2, 0)
         ],
     ),
+    "rows that an inner loop adds to the last three of a state that grows": (
+        """main (float[a, b] x, int64 trips, int64 more) => (int64[c, 2] shapes) <int64[1] back = {-3}, int64[1] last = {9223372036854775807}, int64[1] zero = {0}> {
+  , shapes = Loop (trips, , x) <body = b (int64 i, bool go, float[...] s) => (bool on, float[...] t, int64[2] item) {
+    row = Constant <value = float[1, 3] {0, 0, 0}> ()
+    longer = Concat <axis = 0> (s, row)
+    t = Slice (longer, back, last, zero)
+    grown = Loop (more, , t) <body = c (int64 j, bool go2, float[...] u) => (bool on2, float[...] v) {
+      first = Constant <value = float[1, 3] {3, 2, -2}> ()
+      v = Concat <axis = 0> (first, u)
+      on2 = Constant <value = bool {1}> ()
+    }>
+    item = Shape (grown)
+    on = Constant <value = bool {1}> ()
+  }>
+}""",
+        [
+            ({"x": np.zeros((1, 3), np.float32), "trips": np.int64(3), "more": np.int64(2)}, [[[4, 3], [5, 3], [5, 3]]]),
+            ({"x": np.zeros((4, 3), np.float32), "trips": np.int64(1), "more": np.int64(0)}, [[[3, 3]]]),
+        ],
+    ),
     "a rule that breaks in trips that are never made": (
         """main () => (float[a] y, bool[2, 1, b] z) <bool[2, 1, 4] rows = {1, 0, 1, 1, 0, 1, 1, 1}, float zero = {0}, int64 one = {1}, bool yes = {1}> {
   y, z = Loop (one, yes, zero, rows) <body = b (int64 i, bool go, float[...] s, bool[...] r) => (bool on, float[...] t, bool[...] wide) {

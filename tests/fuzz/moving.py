@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .blocks import float_or_int
-from .values import ELEMENT_TYPES, I64, STORED, STRING, Unfit
+from .values import ELEMENT_TYPES, I64, STORED, STRING, UNSIGNED_POWERS, Unfit
 
 
 def ranked(least=1):
@@ -218,7 +218,7 @@ def pad(g):
         pads, rest = g.list(rng.randint(least, 2), rng.randint(least, 2)), [None, g.list(_axis(g, a))]
     else:
         pads, rest = g.list(*(rng.choice([0, 0, 1, 2, least]) for _ in range(2 * a.rank))), []
-    if mode == "constant" and w.chance(0.5):
+    if mode == "constant" and (a.dtype == UNSIGNED_POWERS or w.chance(0.5)):
         value = g.constant(w.array(a.dtype, ()))
         rest = [value, *rest[1:]]
     g.emit("Pad", [a, pads, *rest], {"mode": mode} if mode != "constant" else None)

@@ -15,6 +15,7 @@ import numpy as np
 from onnx import TensorProto
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+UNSIGNED_POWERS = np.dtype(ml_dtypes.float8_e8m0fnu)  #: has no zero: what a fill without a value is, no standard says
 #: dtypes that ops move and carry; only casts compute with most of them: (number in a file, word in a schema, first opset that moves them)
 STORED = {
     np.dtype(ml_dtypes.float8_e4m3fn): (TensorProto.FLOAT8E4M3FN, "float8e4m3fn", 19),
@@ -22,7 +23,7 @@ STORED = {
     np.dtype(ml_dtypes.float8_e4m3fnuz): (TensorProto.FLOAT8E4M3FNUZ, "float8e4m3fnuz", 19),
     np.dtype(ml_dtypes.int4): (TensorProto.INT4, "int4", 21), np.dtype(ml_dtypes.uint4): (TensorProto.UINT4, "uint4", 21),
     np.dtype(ml_dtypes.float4_e2m1fn): (TensorProto.FLOAT4E2M1, "float4e2m1", 23),
-    np.dtype(ml_dtypes.float8_e8m0fnu): (TensorProto.FLOAT8E8M0, "float8e8m0", 24),
+    UNSIGNED_POWERS: (TensorProto.FLOAT8E8M0, "float8e8m0", 24),
     np.dtype(ml_dtypes.int2): (TensorProto.INT2, "int2", 25), np.dtype(ml_dtypes.uint2): (TensorProto.UINT2, "uint2", 25),
     np.dtype(np.complex64): (TensorProto.COMPLEX64, "complex64", 1), np.dtype(np.complex128): (TensorProto.COMPLEX128, "complex128", 1),
 }  # fmt: skip

@@ -12,6 +12,7 @@ from .errors import CallerError, Error, UnsupportedError
 from .models import Model, issue_warnings, kind_of, model_source
 from .onnxruntime_errors import name_loading_error
 from .options import SessionOptions, checked_options
+from .replacing import are_one_file
 from .rewriting import as_options_ask
 from .session import Feeds, InferenceSession
 
@@ -87,7 +88,7 @@ def compile_model(
     if header is not None:
         how.header = os.fspath(header)
     for written in (path, header):
-        if written is not None and isinstance(source, str) and _are_one_file(written, source):
+        if written is not None and isinstance(source, str) and are_one_file(written, source):
             raise CallerError(f"{os.fspath(written)} is the model itself; the library and its header need names of their own")
     try:
         fields, found = _rondel.compile_model(source, os.fspath(path), how, progress)
@@ -132,10 +133,6 @@ def load_compiled(path: str | os.PathLike[str]) -> CompiledModel:
     Rondel wrote it or this processor lacks what it needs. The file is code: load no file of somebody whom you do not trust.
     """
     return CompiledModel(path)
-
-
-def _are_one_file(a: str | os.PathLike[str], b: str) -> bool:
-    return os.path.exists(a) and os.path.exists(b) and os.path.samefile(a, b)
 
 
 def _text(value: Any, what: str) -> str:

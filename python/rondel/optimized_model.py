@@ -4,7 +4,7 @@ import os
 
 from . import _rondel
 from .errors import CallerError, UnsupportedError
-from .replacing import replacing_together
+from .replacing import are_one_file, replacing_together
 
 _EXTERNAL = "session.optimized_model_external_initializers_file_name"
 _LEAST = "session.optimized_model_external_initializers_min_size_in_bytes"
@@ -25,7 +25,7 @@ def write_optimized(session, options):
     name, least = entries[_EXTERNAL], entries.get(_LEAST, "1024")
     if not name or os.path.basename(name) != name:
         raise CallerError(f"{_EXTERNAL} is {name!r}; expected the name of a file, which is written beside the model")
-    if _are_one_file(os.path.join(os.path.dirname(path), name), path):
+    if are_one_file(os.path.join(os.path.dirname(path), name), path):
         raise CallerError(f"{_EXTERNAL} is {name!r}, the model itself; expected the name of another file")
     if not (least.isascii() and least.isdecimal()):
         raise CallerError(f"{_LEAST} is {least!r}; expected a number of bytes")
@@ -51,7 +51,3 @@ def _write_in_two_files(data, path, name, least):
                     tensor.ClearField("raw_data")
         with opened(path) as file:
             file.write(proto.SerializeToString())
-
-
-def _are_one_file(a, b):
-    return os.path.realpath(a) == os.path.realpath(b)

@@ -55,6 +55,11 @@ def is_special(path: Path) -> bool:
     return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
+def are_one_file(a: Path, b: Path) -> bool:
+    """Whether both paths are of one file, or would be once it is written."""
+    return os.path.realpath(a) == os.path.realpath(b) or os.path.exists(a) and os.path.exists(b) and os.path.samefile(a, b)
+
+
 @contextlib.contextmanager
 def _opened(given, parts):
     require_writable(given)

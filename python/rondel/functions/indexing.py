@@ -14,7 +14,7 @@ def item(x: Traced, index):
     """x[index], as in NumPy: slices first, then elements along axes, then new axes of extent 1. One index may be an array. An index
     with `...` needs a known rank."""
     given = list(index) if isinstance(index, tuple) else [index]
-    parts = _without_ellipsis(x, given)
+    parts = [_pick(x, part) if _is_pick(part) else part for part in _without_ellipsis(x, given)]
     slices, picks, new = _sorted(x, parts)
     to_front = _axes_to_front(x, parts) if _are_apart(given) else []
     if slices:
@@ -46,13 +46,13 @@ def _are_apart(parts):
 def _axes_to_front(x, parts):
     """The axes of the result that come from an array, unless they are the first ones."""
     picked = [k for k, part in enumerate(parts) if _is_pick(part)]
-    arrays = [k for k in picked if _rank(_pick(x, parts[k]), x) > 0]
+    arrays = [k for k in picked if _rank(parts[k], x) > 0]
     if not arrays:
         return []
     if x.ndim is None:
         raise CallerError(f"{x!r} is indexed with an array apart from an integer, whose axes come first; its number of axes must be known")
     first = sum(k not in picked for k in range(arrays[0]))
-    return list(range(first, first + _rank(_pick(x, parts[arrays[0]]), x))) if first else []
+    return list(range(first, first + _rank(parts[arrays[0]], x))) if first else []
 
 
 def _sliced(x, axes, bounds):
@@ -92,9 +92,8 @@ def _sorted(x, parts):
                 slices.append((axis, part))
             place += 1
         else:
-            pick = _pick(x, part)
-            picks.append((axis, pick))
-            place += _rank(pick, x)
+            picks.append((axis, part))
+            place += _rank(part, x)
         axis += 1
     if sum(_rank(p, x) > 0 for _, p in picks) > 1:
         raise CallerError(f"{x!r} is indexed with several arrays; gather_nd takes elements at several indices")
@@ -104,9 +103,10 @@ def _sorted(x, parts):
 
 
 def _pick(x, part):
+    """An index that is an integer or an array, as a traced value or an array of int64."""
     if isinstance(part, Traced) and part.element in ("i32", "i64"):
         return part
-    if not isinstance(part, (Traced, bool, np.bool_)) and not isinstance(part, slice):
+    if not isinstance(part, (Traced, bool, np.bool_)):
         array = np.asarray(part) if isinstance(part, (int, list, np.ndarray, np.integer)) else None
         if array is not None and array.dtype.kind in "iu":
             return array.astype(np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import CallerError
 from ..option_checks import path_text
-from ..replacing import replacing
+from ..replacing import are_one_file, replacing
 from .model import clear_data
 
 
@@ -39,7 +39,7 @@ def write_model(model, arrays, to):
                 external.change(tensor, data)
             else:
                 _set_data(tensor, data)
-    same = model.path is not None and os.path.exists(to) and os.path.samefile(model.path, to)
+    same = model.path is not None and are_one_file(model.path, to)
     external.write(None if same else to)
     with replacing(to) as file:
         file.write(proto.SerializeToString())

@@ -139,16 +139,31 @@ def joined(monkeypatch):
 
 def test_a_process_in_a_cluster_joins_no_other_one(joined):
     asked, state = joined
-    for address in ("auto", "auto", "HOST:1", None):
+    for address in ("local", "local", "HOST:1", None):
         cluster_of.connect(address)
-    assert asked == ["auto"]
+    assert asked == ["local"]
     for act in (cluster_of.connect, lambda address: sweep(None, on=address), lambda address: training.fit(model(), DATA, storage="runs", on=address, **SETTINGS)):
         with pytest.raises(rondel.CallerError, match="is in the Ray cluster at 'HOST:1' already, so it cannot join 'ray://OTHER:10001'"):
             act("ray://OTHER:10001")
     state.gcs_address = "OTHER:1"  # the program left that cluster, and joined another one by itself
-    with pytest.raises(rondel.CallerError, match="at 'OTHER:1' already, so it cannot join 'auto'"):
-        cluster_of.connect("auto")
+    with pytest.raises(rondel.CallerError, match="at 'OTHER:1' already, so it cannot join 'local'"):
+        cluster_of.connect("local")
     cluster_of.connect()
+    cluster_of.connect("auto")  # whichever there is
+
+
+def test_runs_go_on_where_the_same_run_ended():
+    def key(data=DATA, batch_size=50, **changed):
+        settings = {**SETTINGS, **changed}
+        return training._run_key(model(), settings.pop("loss"), settings.pop("optimizer"), settings, Batches(data, batch_size, True))
+
+    one = key()
+    assert one == key() == key(sess_options=rondel.SessionOptions()) == key(schedule=lambda step: 1.0)
+    others = [
+        key(data={**DATA, "x": DATA["x"] + 1}), key(data={**DATA, "x": DATA["x"].astype(np.float64)}), key(batch_size=25), key(seed=6),
+        key(optimizer=train.Adam(0.03)), key(loss=train.CrossEntropy(ignore_index=2)), key(clip_norm=2.0),
+    ]  # fmt: skip
+    assert len({one, *others}) == 1 + len(others)
 
 
 def test_a_model_with_external_data_travels_as_one(tmp_path):

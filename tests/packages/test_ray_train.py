@@ -84,6 +84,23 @@ def test_a_mistake_comes_from_the_driver_and_from_workers(cluster, tmp_path):
         rondel.ray.fit(model(), {**DATA, "labels": LABELS + 7}, loss="cross_entropy", workers=2, storage=tmp_path, failures=0)
 
 
+def test_a_name_is_for_one_run(cluster, tmp_path):
+    def fit(epochs, data=DATA):
+        return rondel.ray.fit(model(), data, epochs=epochs, batch_size=50, workers=1, storage=tmp_path, name="run", **SETTINGS)
+
+    fit(1)
+    found, (wanted, _) = fit(2), losses_of_one_process(2, 50)
+    np.testing.assert_allclose(found.losses, wanted, rtol=2e-4)
+    one = train.Trainer(model(), **SETTINGS)
+    one.fit(DATA, 3, batch_size=50, progress=False)
+    found.trainer.fit(DATA, 1, batch_size=50, progress=False)  # the third epoch: in its order of rows
+    np.testing.assert_allclose(found.trainer.parameters["w2"], one.parameters["w2"], rtol=2e-3, atol=2e-4)
+    with pytest.raises(rondel.CallerError, match="the run 'run' in .* was of another model, other data or settings; give another name"):
+        fit(3, {**DATA, "x": X + 1})
+    with pytest.raises(rondel.CallerError, match="was of 10 steps, more than 5"):
+        fit(1)
+
+
 def test_what_a_step_costs(cluster, tmp_path, note):
     """Gives figures for docs/scale.md: steps of one process, and of one and two workers, with gradients of 16 KiB and 4 MiB."""
     for hidden in (128, 4096):

@@ -119,6 +119,19 @@ def test_steps_follow_the_formulas(case, dtype):
     assert trainer.steps == 7 and isinstance(losses[0], float)
 
 
+def test_options_are_the_trainers_own_and_the_step_is_what_is_written(tmp_path):
+    options = rondel.SessionOptions()
+    options.optimized_model_filepath = str(tmp_path / "step.onnx")
+    trainer = train.Trainer(linear(), "mse", sess_options=options)
+    written = (tmp_path / "step.onnx").read_bytes()
+    options.add_session_config_entry("session.no_such_entry", "1")  # no longer of the trainer
+    trainer.evaluate({"x": X, "target": Y})
+    trainer.gradients({"x": X, "target": Y})
+    trainer.predict({"x": X})
+    assert (tmp_path / "step.onnx").read_bytes() == written
+    assert options.optimized_model_filepath == str(tmp_path / "step.onnx")
+
+
 def test_gradients_are_clipped_together():
     def clipped(g):
         norm = np.sqrt(sum((x**2).sum() for x in g.values()))

@@ -23,7 +23,7 @@ def connect(address: str | None = None) -> None:
     """
     global _joined
     if ray.is_initialized():
-        if address is not None and address not in (here := _addresses()):
+        if address not in (None, "auto") and address not in (here := _addresses()):
             way = "leave the address out, or call ray.shutdown() first"
             raise CallerError(f"this process is in the Ray cluster at {here[0]!r} already, so it cannot join {address!r}; {way}")
         return

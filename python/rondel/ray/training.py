@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import pathlib
+import pickle
 import tempfile
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -52,12 +54,14 @@ def fit(
     model, loss, optimizer, settings: as in rondel.train.Trainer. data: a mapping of arrays by input name; each node keeps one copy of
         them. batch_size: the rows of a batch over all workers; None: all rows.
     workers: their number. cpus: the processors of each. storage: the folder of the checkpoints, on storage that all nodes share, in a
-        folder `name`.
+        folder `name` (None: a new one). With the name of an earlier run, which must have had the same model, data and settings, the
+        training goes on from its latest checkpoint.
     checkpoint_steps: steps between two checkpoints; one is also written at the end.
     failures: how often workers that died are replaced, and the training goes on from the latest checkpoint; -1: always.
 
     A BatchNormalization uses the statistics of each worker's rows, and Dropout draws other numbers in each worker: with either of
-    them, the losses are not those of one process. Raises CallerError as Trainer does, and the error of the run that failed.
+    them, the losses are not those of one process. Raises CallerError as Trainer does, and for the name of another run or of a longer one; and the
+    error of the run that failed.
     """
     proto, _ = load(model)
     trainer = Trainer(proto, loss, optimizer, **settings)
@@ -70,12 +74,28 @@ def fit(
         "trainer": (ray.put(proto.SerializeToString()), loss, optimizer, settings),
         "data": ray.put(batches.data),
         "batches": (batches.batch_size, batches.shuffle),
+        "run": _run_key(proto, loss, optimizer, settings, batches),
         "steps": steps,
         "checkpoint_steps": checks.count("checkpoint_steps", checkpoint_steps),
     }
     result = _run(config, checks.count("workers", workers), cpus, os.fspath(storage), name, failures)
     with result.checkpoint.as_directory() as folder:
+        kept = _kept(folder)
+        if kept.run != config["run"] or len(kept.losses) != steps:
+            made = "of another model, other data or settings" if kept.run != config["run"] else f"of {len(kept.losses)} steps, more than {steps}"
+            raise CallerError(f"train: the run {name!r} in {os.fspath(storage)!r} was {made}; give another name, or leave it out")
         return Fitted(_restored(trainer, folder), trainer)
+
+
+def _run_key(proto, loss, optimizer, settings, batches):
+    """A text that is the same for runs of which one may go on where another one ended."""
+    found = hashlib.blake2b(proto.SerializeToString(deterministic=True), digest_size=16)
+    told = {name: x for name, x in settings.items() if name != "sess_options" and not callable(x)}
+    found.update(repr((loss, optimizer, sorted(told.items()), batches.batch_size, batches.shuffle)).encode())
+    for name, x in sorted(batches.data.items()):
+        found.update(repr((name, x.dtype, x.shape)).encode())
+        found.update(pickle.dumps(x) if x.dtype.hasobject else np.ascontiguousarray(x).reshape(-1).view(np.uint8))
+    return found.hexdigest()
 
 
 def _run(config, workers, cpus, storage, name, failures):
@@ -116,12 +136,15 @@ def _work(config):
     losses = []
     if checkpoint := ray.train.get_checkpoint():
         with checkpoint.as_directory() as folder:
+            if _kept(folder).run != config["run"]:
+                return  # nothing is repeated after this, as after an error; the driver says what is wrong
             losses = _restored(trainer, folder)
     reduce = _all_reduce(rank, workers, trainer)
     for step, batch in _batches_from(trainer.steps, config["steps"], batches, settings.get("seed", 0)):
         losses.append(_step(trainer, reduce, step, rank, batch, workers))
+        trainer._epochs = len(losses) // len(batches)
         if (step + 1) % config["checkpoint_steps"] == 0 or step + 1 == config["steps"]:
-            _report(trainer, losses, rank)
+            _report(trainer, losses, rank, config["run"])
 
 
 def _all_reduce(rank, workers, trainer):
@@ -175,7 +198,7 @@ def _unpacked(trainer, loss, vector):
     return Gradients(loss, *shaped)
 
 
-def _report(trainer, losses, rank):
+def _report(trainer, losses, rank, run):
     """Writes a checkpoint, by the first worker; the others wait for it."""
     metrics = {"step": len(losses), "loss": losses[-1]}
     if rank:
@@ -183,11 +206,22 @@ def _report(trainer, losses, rank):
         return
     with tempfile.TemporaryDirectory() as folder:
         trainer.save(pathlib.Path(folder, "trainer.npz"))
-        pathlib.Path(folder, "losses.json").write_text(json.dumps(losses))
+        pathlib.Path(folder, "run.json").write_text(json.dumps(_Kept(run, losses)._asdict()))
         ray.train.report(metrics, checkpoint=ray.train.Checkpoint.from_directory(folder))
+
+
+class _Kept(NamedTuple):
+    """What a checkpoint has beside the trainer's state: the run that it is of, and its losses."""
+
+    run: str
+    losses: list[float]
+
+
+def _kept(folder):
+    return _Kept(**json.loads(pathlib.Path(folder, "run.json").read_text()))
 
 
 def _restored(trainer, folder):
     """Restores a trainer from a checkpoint; returns the losses up to it."""
     trainer.resume(pathlib.Path(folder, "trainer.npz"))
-    return json.loads(pathlib.Path(folder, "losses.json").read_text())
+    return _kept(folder).losses

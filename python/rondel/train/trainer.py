@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -71,7 +72,7 @@ class Trainer:
         seed: int = 0,
         sess_options: SessionOptions | None = None,
     ) -> None:
-        self._options = checked_options(sess_options, SessionOptions, "sess_options")
+        self._options = copy.copy(checked_options(sess_options, SessionOptions, "sess_options"))
         self._optimizer = _optimizer(optimizer)
         self._schedule = _checked_schedule(schedule)
         self._seed = _checked_seed(seed)
@@ -92,6 +93,7 @@ class Trainer:
         self._training_mode, self._checkpoint, self._clipping = training_mode, checkpoint, Clipping(clip_value, clip_norm)
         self._step = StepModel(form, step_loss, self._trained, new_running, self._optimizer, self._clipping, checkpoint, self._options)
         self._session = InferenceSession(self._step.proto, self._options)
+        self._options.optimized_model_filepath = ""  # the step is written there; later sessions must not replace it
         self._stepper = _rondel.Stepper(self._session._session, self._step.carried, self._initial_values(weights))
         internal = {*self._step.carried, self._step.rate, self._step.seed}
         self._fed = [p.name for p in self._session.get_inputs() + self._session.get_overridable_initializers() if p.name not in internal]

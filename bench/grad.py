@@ -60,7 +60,6 @@ def lstm(batch, limit, checkpoint="none", size=256, trips=100):
         return {name: np.asarray(x, np.float32) for name, x in values.items()}
 
     def in_jax():
-        import jax
         import jax.numpy as jnp
 
         def loss(xs, h0, w, r, bias):
@@ -105,7 +104,6 @@ def ode(limit, checkpoint="none", size=4096, trips=200):
         return values | {"step": np.float32(2 / trips)}
 
     def in_jax():
-        import jax
         import jax.numpy as jnp
 
         def loss(angle, speed, pull, step):

@@ -11,7 +11,6 @@ import time
 from statistics import median
 
 import numpy as np
-import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 import rondel

@@ -17,7 +17,7 @@ Models and single ops in Rondel {rondel} and in ONNX Runtime {onnxruntime}: {pro
   before the first run (`RONDEL_JIT=2`), as it is after a while otherwise. **ratio**: Rondel's time divided by ONNX Runtime's: below 1, Rondel is faster.
 - **Peak memory**: what loading and a second of runs add, at most, to a process of its own with one thread.
 - **Models**: those of [tests/exported](../tests/exported/README.md), written by the exporters of torch, TensorFlow, onnxscript and scikit-learn, with inputs of length {size} (scikit-learn: {rows} rows); and those that
-  installed Python packages bring along. **Ops**: one case of each op in `tests/python/op_cases.py`, in f32 where the op takes it; most are so small that the call from Python is most of the time;
+  installed Python packages bring along. **Ops**: one case of each op in `tests/python/ops/op_cases.py`, in f32 where the op takes it; most are so small that the call from Python is most of the time;
   element-wise ops have 65,536 elements.
 
 `./dev bench` measures loops ([bench/README.md](../bench/README.md)), `rondel bench` any model ([inside.md](inside.md)).

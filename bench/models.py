@@ -5,7 +5,7 @@
     python bench/models.py --write           also writes docs/performance.md
 
 Models: those of tests/exported, and those that installed Python packages bring along. Ops: one case for each op of
-tests/python/op_cases.py. The engines take turns in one process, 20 ms each, each round in another order. A time is that of the median
+tests/python/ops/op_cases.py. The engines take turns in one process, 20 ms each, each round in another order. A time is that of the median
 run, a ratio Rondel's time divided by ONNX Runtime's; "fastest" is the ratio of the fastest runs, which depends less on what else the
 machine does. The peak memory of a model is measured in a process of its own for each engine.
 
@@ -128,8 +128,8 @@ def ops():
 
 
 def own_op_cases():
-    """tests/python/op_cases.py as a module of our own, which may be changed."""
-    spec = importlib.util.spec_from_file_location("bench_op_cases", ROOT / "tests/python/op_cases.py")
+    """tests/python/ops/op_cases.py as a module of our own, which may be changed."""
+    spec = importlib.util.spec_from_file_location("bench_op_cases", ROOT / "tests/python/ops/op_cases.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -13,9 +13,7 @@ workload could not run.
 import argparse
 import importlib.util
 import json
-import os
 import sys
-from pathlib import Path
 
 from harness import BENCH, PEERS, disagreement, measure, measuring, peak_memory
 from workloads import NAMES, load

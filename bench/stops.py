@@ -3,7 +3,7 @@
     python bench/stops.py             seven runs each, by native code and by the interpreter
     python bench/stops.py --only top  cases whose names contain "top"
 
-docs/loops.md promises a millisecond. The runs are those of tests/python/long_runs.py; the deadline is 50 ms.
+docs/loops.md promises a millisecond. The runs are those of tests/python/helpers/long_runs.py; the deadline is 50 ms.
 The time is measured in Python around the call, and so includes raising the error.
 """
 
@@ -14,7 +14,7 @@ import sys
 
 from harness import BENCH
 
-sys.path.insert(0, str(BENCH.parent / "tests" / "python"))
+sys.path.insert(0, str(BENCH.parent / "tests" / "python" / "helpers"))
 from long_runs import CASES, overrun, session_of  # noqa: E402
 
 RUNS = 7

@@ -93,7 +93,7 @@ def install_package():
 
 def test(fault):
     if fault["target"] == "_rondel":
-        paths = [PACKAGE, TREE / "tests", TREE / "tests" / "python"]
+        paths = [PACKAGE, TREE / "tests", TREE / "tests" / "python" / "helpers"]
         command = ["-m", "pytest", "-q", "-x", fault["tests"]] if fault["tests"] else PROGRAMS
         return run(sys.executable, *command, timeout=LONGEST, PYTHONPATH=os.pathsep.join(map(str, paths)))
     arguments = [f"--gtest_filter={fault['tests']}"] if "tests" in fault else []

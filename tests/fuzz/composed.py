@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from .blocks import is_float
-from .values import F32, I64, Unfit
+from .values import F32, Unfit
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 ACTIVATIONS = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}

@@ -134,8 +134,7 @@ def _kept(body, state):
 
 
 def _other_extents(body, state):
-    w, rng = body.writer, body.writer.random
-    form = rng.choice(["found", "join", "join", "cut"])
+    form = body.writer.random.choice(["found", "join", "join", "cut"])
     if form == "found":
         return body.pick(lambda v: v.dtype == state.dtype and v.rank == state.rank)
     if form == "cut":
@@ -151,8 +150,7 @@ def _other_extents(body, state):
 
 
 def _other_rank(body, state):
-    w, rng = body.writer, body.writer.random
-    form = rng.choice(["found", "found", "unsqueeze", "sum", "flat"])
+    form = body.writer.random.choice(["found", "found", "unsqueeze", "sum", "flat"])
     if form == "found":
         return body.pick(lambda v: v.dtype == state.dtype, unranked=True)
     if form == "unsqueeze":

@@ -5,8 +5,8 @@
 namespace rondel::test {
 namespace {
 
-// Ops of ai.onnx.ml whose attributes can be written here; tests/python/test_learned_models.py has
-// the others.
+// Ops of ai.onnx.ml whose attributes can be written here; tests/python/ops/test_learned_models.py
+// has the others.
 TEST(Learned, Features) {
   check_ops(R"(
     binarizer x=[-1, 0, 2]; threshold=0.5 -> [0, 0, 1]

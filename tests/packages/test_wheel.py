@@ -219,8 +219,8 @@ def bare(tmp_path_factory):
     shutil.copytree(ROOT / "docs", root / "rondel" / "docs")
     shutil.copytree(ROOT / "examples", root / "rondel" / "examples")
     shutil.copy(ROOT / "README.md", root / "rondel")
-    (root / "rondel" / "tests" / "python").mkdir(parents=True)
-    shutil.copy(ROOT / "tests" / "python" / "test_docs.py", root / "rondel" / "tests" / "python")
+    (root / "rondel" / "tests" / "python" / "project").mkdir(parents=True)
+    shutil.copy(ROOT / "tests" / "python" / "project" / "test_docs.py", root / "rondel" / "tests" / "python" / "project")
 
     def shell(command):
         environment = {"PATH": "/venv/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "/root", "NO_COLOR": "1"}
@@ -239,7 +239,7 @@ def test_a_bare_system_has_none_of_our_libraries(bare):
 
 
 def test_the_first_page_on_a_bare_system(bare):
-    assert " passed" in bare("python -m pytest -q -p no:cacheprovider tests/python/test_docs.py -k 'snippets_of and README'")
+    assert " passed" in bare("python -m pytest -q -p no:cacheprovider tests/python/project/test_docs.py -k 'snippets_of and README'")
 
 
 def test_an_inference_and_the_command_on_a_bare_system(bare):

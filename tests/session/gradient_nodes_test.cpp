@@ -8,8 +8,8 @@
 
 #include <gmock/gmock.h>
 
-/// `gradient` nodes and the nodes that replace them. tests/python/test_gradient_op.py has more
-/// tests.
+/// `gradient` nodes and the nodes that replace them. tests/python/gradients/test_gradient_op.py has
+/// more tests.
 namespace rondel::session {
 namespace {
 

@@ -134,7 +134,8 @@ def _kept(body, state):
 
 
 def _other_extents(body, state):
-    form = body.writer.random.choice(["found", "join", "join", "cut"])
+    w, rng = body.writer, body.writer.random
+    form = rng.choice(["found", "join", "join", "cut"])
     if form == "found":
         return body.pick(lambda v: v.dtype == state.dtype and v.rank == state.rank)
     if form == "cut":

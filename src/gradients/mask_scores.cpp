@@ -13,8 +13,22 @@ using ir::NodeId;
 using ir::Type;
 using ir::ValueId;
 
+/// Whether `condition` says which elements of a softmax are NaN: all of a row, or none of it.
+bool asks_for_nan(const Graph& g, ValueId condition, const Node& softmax) {
+  const auto made_by = [&](ValueId v, std::string_view op) {
+    const NodeId n = g.value(v).producer;
+    return n != NodeId::none && g.node(n).op->name == op ? &g.node(n) : nullptr;
+  };
+  const Node* asks = made_by(condition, "is_nan");
+  if (asks == nullptr) return false;
+  ValueId asked = asks->inputs[0];
+  while (const Node* cast = made_by(asked, "cast")) asked = cast->inputs[0];
+  return asked == softmax.outputs[0];
+}
+
 /// Whether `condition`, broadcast to the scores, holds for all of a row or for none of it.
 bool is_of_rows(const Graph& g, ValueId condition, const Node& softmax) {
+  if (asks_for_nan(g, condition, softmax)) return true;
   const Type &t = g.value(condition).type, &scores = g.value(softmax.inputs[0]).type;
   std::int64_t axis = softmax.attributes.i("axis", -1);
   if (!t.has_rank() || (axis >= 0 && !scores.has_rank())) return false;

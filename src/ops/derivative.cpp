@@ -205,7 +205,7 @@ Dual pow(const Dual& x, const Dual& y) {
   });
   const ValueId right = times(d, y.adjoint, [&] {
     const DualCondition flat{&d, d("equal", {x.value, zero.value})};
-    return log(select(flat, literal(base, 1), base)) * value_of(d, z);
+    return select(flat, zero, log(select(flat, literal(base, 1), base)) * value_of(d, z));
   });
   return {&d, z, plus_adjoint(d, left, right)};
 }

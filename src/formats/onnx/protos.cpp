@@ -55,6 +55,13 @@ AP::AttributeType kind_of(const AP& a) {
   return AP::UNDEFINED;
 }
 
+bool holds_only(const AP& a, AP::AttributeType kind) {
+  return (kind == AP::FLOAT || !a.has_f()) && (kind == AP::INT || !a.has_i()) &&
+         (kind == AP::STRING || !a.has_s()) && (kind == AP::TENSOR || !a.has_t()) &&
+         (kind == AP::GRAPH || !a.has_g()) && (kind == AP::FLOATS || a.floats_size() == 0) &&
+         (kind == AP::INTS || a.ints_size() == 0) && (kind == AP::STRINGS || a.strings_size() == 0);
+}
+
 bool holds_dtype(std::string_view name) {
   static constexpr std::array<std::string_view, 7> names = {
       "to",       "dtype", "output_dtype", "output_datatype", "stash_type", "softmax_precision",

@@ -18,6 +18,8 @@ pb::TensorProto tensor_proto(const Tensor&);
 
 /// The declared kind of the attribute; in old files, which declare none, the kind of its contents.
 pb::AttributeProto::AttributeType kind_of(const pb::AttributeProto&);
+/// Whether no value is in a field of another kind.
+bool holds_only(const pb::AttributeProto&, pb::AttributeProto::AttributeType kind);
 
 /// Whether the integer attribute `name` of an op holds one of ONNX's element types.
 bool holds_dtype(std::string_view name);

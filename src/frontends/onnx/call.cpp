@@ -162,13 +162,14 @@ void Importer::read_attributes(Call& c, const std::unordered_map<std::string, Bi
     const AP::AttributeType kind = kind_of(*b.attribute), wanted = attribute->second.type;
     require(kind == wanted, "attribute '{}' is {}; expected {}", name, AP::AttributeType_Name(kind),
             AP::AttributeType_Name(wanted));
+    require(holds_only(*b.attribute, kind), "attribute '{}' is {}, but has a value of another type",
+            name, AP::AttributeType_Name(kind));
     if (kind == AP::GRAPH) {
       require(b.attribute->has_g(), "attribute '{}' holds no graph", name);
       c.graphs.emplace(name, b);
       continue;
     }
-    ir::Attribute value = attribute_of(*b.attribute, tensor_loader_,
-                                       c.source + ": attribute '" + name + "'");
+    ir::Attribute value = attribute_of(*b.attribute, tensor_loader_, "attribute '" + name + "'");
     if (!is_unset_dtype(name, value)) c.attributes.set(name, std::move(value));
   }
   const pb::OpSchema* now = find_schema(c.op, newest_version(c.schema.domain()), c.schema.domain());

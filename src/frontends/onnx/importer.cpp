@@ -107,8 +107,11 @@ void Importer::read_functions() {
   }
 }
 
+/// Before version 4 of ONNX's files each initializer was listed as an input, too. These are no
+/// inputs, as in ONNX Runtime; those of later versions are inputs with defaults.
 void Importer::root(const Frame& frame) {
   const pb::GraphProto& g = model_->graph();
+  const bool may_be_fed = model_->ir_version() >= 4;
   graph().name = g.name().empty() ? "graph" : g.name();
   Scope scope{nullptr, ir::RegionId::root, &g.node(), {}};
   std::unordered_map<std::string, Tensor> given;
@@ -128,12 +131,13 @@ void Importer::root(const Frame& frame) {
     const bool typed = declares_type(input.type());
     require(typed || value != given.end(), "{} has no type", what);
     const ir::Type type = typed ? type_of(input.type(), what) : ir::Type::of(value->second);
-    const ValueId id = param(ir::RegionId::root, type, input.name());
     if (value != given.end()) {
       require(ir::fits(ir::Type::of(value->second), type), "{} is {}, but its initializer is {}",
               what, ir::to_text(type), ir::to_text(ir::Type::of(value->second)));
-      graph().defaults.emplace(id, value->second);
+      if (!may_be_fed) continue;
     }
+    const ValueId id = param(ir::RegionId::root, type, input.name());
+    if (value != given.end()) graph().defaults.emplace(id, value->second);
     graph().input_names.push_back(input.name());
     define(scope, input.name(), id);
   }

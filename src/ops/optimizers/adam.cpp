@@ -15,7 +15,7 @@ ValueId adam_rate(ir::Builder& b, const ir::Attributes& a, ValueId r, ValueId t)
   const ValueId correction = b(
       "div", {b("sqrt", {missing(a.f("beta", 0.999))}), missing(a.f("alpha", 0.9))});
   const ValueId updated = b("greater", {t, b.scalar<std::int64_t>(0)});
-  return b("where", {updated, b("mul", {r, correction}), r});
+  return b("mul", {r, b("where", {updated, correction, one})});
 }
 
 std::vector<ValueId> adam_step(const Update& u, const ir::Attributes& a, ValueId) {

@@ -114,7 +114,10 @@ Prepared prepare(Builder& b, const Node& node, const Recurrence& r) {
   Prepared p{wide(0), ValueId::none, ValueId::none, ValueId::none, {}, batch_first};
   if (batch_first) p.x = b("transpose", {p.x}, {{"perm", Ints{1, 0, 2}}});
   if (has_input(node, 3)) p.bias = wide(3);
-  if (has_input(node, 4)) p.lengths = as(b, node.inputs[4], DType::i64);
+  if (has_input(node, 4)) {
+    const ValueId time = b("gather", {b("shape", {p.x}), b.scalar<std::int64_t>(0)});
+    p.lengths = b("checked_length", {as(b, node.inputs[4], DType::i64), time});
+  }
   for (const int at : {5, r.inputs.initial_c}) {
     if (at < 0) continue;
     ValueId h = ValueId::none;

@@ -23,12 +23,17 @@ Ex log_sum_exp(Emitter& e, std::size_t, const Indices& out) {
   return narrowed(e.output_dtype(), scalar::log(total) + shift);
 }
 
-/// The derivative is exp(x - y). If all x, and so y, are -infinity, the adjoint is zero.
-ir::ValueId log_sum_exp_adjoint(ir::Builder& b, const ir::Node&, const Reduced& r) {
+/// The derivative is exp(x - y). y is rounded, for which the sum of these makes up: it is 1 but for
+/// that. If all x, and so y, are -infinity, the adjoint is zero.
+ir::ValueId log_sum_exp_adjoint(ir::Builder& b, const ir::Node& node, const Reduced& r) {
   const DType t = dtype_of(b, r.x);
+  const ir::ValueId zero = b.scalar(t, 0), one = b.scalar(t, 1);
   const ir::ValueId least = b.scalar(t, -std::numeric_limits<double>::infinity());
-  const ir::ValueId shift = b("where", {b("equal", {r.y, least}), b.scalar(t, 0), r.y});
-  return b("mul", {r.dy, b("exp", {b("sub", {r.x, shift})})});
+  const ir::ValueId shift = b("where", {b("equal", {r.y, least}), zero, r.y});
+  const ir::ValueId parts = b("exp", {b("sub", {r.x, b("stop_gradient", {shift})})});
+  const ir::ValueId total = reduced_alike(b, node, "reduce_sum", parts);
+  const ir::ValueId divisor = b("where", {b("equal", {total, zero}), one, total});
+  return b("mul", {r.dy, b("div", {parts, divisor})});
 }
 
 const ir::OpEntry reduce_log_sum_exp{reduce_op(

@@ -9,6 +9,21 @@ using ir::Ints;
 using ir::ValueId;
 using kernels::WindowAxis;
 
+namespace {
+
+/// Whether a window may lie in the padding alone. Its index is -1.
+bool may_lie_in_padding(const ir::Attributes& a) {
+  const kernels::WindowSpec spec = window_spec(a);
+  const std::size_t axes = spec.kernel.size();
+  for (std::size_t k = 0; k < spec.pads.size(); ++k)
+    if (spec.pads[k] >= spec.kernel[k % axes]) return true;
+  const bool is_padded = std::ranges::any_of(spec.pads, [](std::int64_t p) { return p > 0; }) ||
+                         spec.auto_pad != kernels::AutoPad::notset || spec.ceil_mode;
+  return is_padded && std::ranges::any_of(spec.dilations, [](std::int64_t d) { return d > 1; });
+}
+
+}  // namespace
+
 std::vector<ValueId> max_pool_gradient(ir::Builder& b, const ir::Node& node,
                                        std::span<const ValueId> adjoints) {
   if (adjoints[0] == ValueId::none) return {ValueId::none};
@@ -16,7 +31,12 @@ std::vector<ValueId> max_pool_gradient(ir::Builder& b, const ir::Node& node,
   attributes.set("storage_order", std::int64_t{0});
   const ValueId x = node.inputs[0];
   const ValueId indices = b.add("max_pool", {x}, std::move(attributes), 2)[1];
-  return {scatter_to_positions(b, adjoints[0], x, indices)};
+  ValueId adjoint = adjoints[0];
+  if (may_lie_in_padding(node.attributes)) {
+    const ValueId zero = b.scalar(dtype_of(b, adjoint), 0);
+    adjoint = b("where", {b("less", {indices, b.scalar<std::int64_t>(0)}), zero, adjoint});
+  }
+  return {scatter_to_positions(b, adjoint, x, indices)};
 }
 
 namespace {

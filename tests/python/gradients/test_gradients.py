@@ -965,6 +965,61 @@ def test_the_scores_of_a_softmax_stay_where_some_of_its_row_is_taken():
     check_gradient(model.SerializeToString(), feeds, rng)
 
 
+@pytest.mark.parametrize("value, dtype", [(1e5, "float"), (1e7, "float"), (300.0, "bfloat16"), (300.0, "float16"), (-1e7, "float"), (-np.inf, "float")])
+def test_the_weights_of_a_logarithm_of_a_sum_add_up_to_1(value, dtype):
+    model = parser.parse_model(f"""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f ({dtype}[2] x) => ({dtype} y) {{ y = ReduceLogSumExp <keepdims = 0> (x) }}""")
+    x = np.full(2, value, helper.tensor_dtype_to_np_dtype({"float": 1, "bfloat16": 16, "float16": 10}[dtype]))
+    _, gradients = rondel.value_and_grad(model, "x")({"x": x})
+    np.testing.assert_array_equal(gradients["x"].astype(np.float64), np.zeros(2) if np.isinf(value) else [0.5, 0.5])
+
+
+@pytest.mark.parametrize("how, want", [
+    ("kernel_shape = [1], pads = [1, 1]", [1, 1]),
+    ("kernel_shape = [1], pads = [1, 0], strides = [2]", [0, 1]),
+    ("kernel_shape = [2], dilations = [3], pads = [1, 1]", [0, 0]),
+])  # fmt: skip
+def test_windows_of_padding_alone_have_no_gradient(how, want):
+    model = parser.parse_model(f"""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (double[2,1,2] x) => (double[2,1,n] y) {{ y = MaxPool <{how}> (x) }}""")
+    _, gradients = rondel.value_and_grad(model, ["x"], ["y"])({"x": np.array([[[1.0, 2]], [[3, 4]]])})
+    np.testing.assert_array_equal(gradients["x"], [[want], [want]])
+
+
+def test_rows_that_are_nan_and_replaced_hide_nothing_of_the_others():
+    """What exporters write for attention with a mask of bools: zeros for queries without keys."""
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21]>
+        f (double[2,2] q, double[3,2] k, double[3,2] v, bool[2,3] m) => (double[2,2] y) <double zero = {0}, double least = {-inf}> {
+          t = Transpose (k)  s = MatMul (q, t)  b = Where (m, zero, least)  a = Add (s, b)  p = Softmax (a)
+          n = IsNaN (p)  w = Where (n, zero, p)  y = MatMul (w, v) }""".replace("{-inf}", "{-1}"))
+    model.graph.initializer[1].CopyFrom(numpy_helper.from_array(np.array(-np.inf), "least"))
+    rng = np.random.default_rng(3)
+    feeds = {n: rng.standard_normal(shape) for n, shape in {"q": (2, 2), "k": (3, 2), "v": (3, 2)}.items()}
+    _, _, (gq, gk, gv) = check_gradient(model.SerializeToString(), {**feeds, "m": np.array([[1, 0, 1], [0, 0, 0]], bool)}, rng)
+    assert not gq[1].any() and gq[0].any() and gk.any() and gv.any()
+
+
+def test_the_first_step_of_adam_has_a_gradient_by_its_rate():
+    model = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 21, "ai.onnx.preview.training" : 1]>
+        f (float r, float[2] x, float[2] g, float[2] v, float[2] h) => (float[2] y) <int64 t = {0}> {
+          y, v2, h2 = ai.onnx.preview.training.Adam (r, t, x, g, v, h) }""")
+    ones = np.ones(2, np.float32)
+    at = lambda r: {"r": np.float32(r), "x": ones, "g": ones, "v": 0 * ones, "h": 0 * ones}  # noqa: E731
+    y, gradients = rondel.value_and_grad(model, "r", ["y"])(at(0.1))
+    far = rondel.InferenceSession(model).run(["y"], at(1.1))[0]
+    assert gradients["r"] == pytest.approx((far - y).sum(), rel=1e-5)
+
+
+def test_powers_of_zero_have_no_gradient_by_their_exponents():
+    model = parser.parse_model('<ir_version: 10, opset_import: ["" : 21]> f (double[4] x, double[4] p) => (double[4] y) { y = Pow (x, p) }')
+    _, gradients = rondel.value_and_grad(model, "p", ["y"])({"x": np.zeros(4), "p": np.array([2.0, 0, -0.5, -1])})
+    np.testing.assert_array_equal(gradients["p"], np.zeros(4))
+
+
 def test_stop_gradient_and_inputs_without_influence_give_zeros():
     model = parser.parse_model("""
         <ir_version: 10, opset_import: ["" : 21]>

@@ -94,6 +94,17 @@ def test_ngrams_end_with_the_deadline():
     assert time.monotonic() - begin < 10
 
 
+@pytest.mark.parametrize("length, words", [(-1, "negative"), (3, "the sequences have 2")])
+def test_a_sequence_is_no_longer_than_the_steps(length, words):
+    made = session("""main (float[t,1,1] x, float[1,1,1] w, float[1,1,1] r, int32[1] n) => (float[a,b,c,d] y) {
+        y = RNN <hidden_size = 1> (x, w, r, , n) }""")
+    ones = {"x": np.ones((2, 1, 1), np.float32), "w": np.ones((1, 1, 1), np.float32), "r": np.ones((1, 1, 1), np.float32)}
+    for right in (0, 2):
+        made.run(None, {**ones, "n": np.array([right], np.int32)})
+    with refused(rondel.CallerError, "a sequence length is", words):
+        made.run(None, {**ones, "n": np.array([length], np.int32)})
+
+
 def test_gemm_with_beta_0_leaves_c_out():
     text = "main (float[2, 3] a, float[3, 2] b, float[2] c) => (float[2, 2] y) { y = Gemm <beta = 0.0> (a, b, c) }"
     a, b = np.arange(6, dtype=np.float32).reshape(2, 3), np.ones((3, 2), np.float32)

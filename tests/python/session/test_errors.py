@@ -260,6 +260,27 @@ def test_wrong_attributes(line, words):
 
 
 @pytest.mark.parametrize(
+    ("line", "name", "field"),
+    [("y = LeakyRelu <alpha: float = 1.0> (x)", "alpha", "f"), ("y = Concat <axis: int = 1> (x, x)", "axis", "i"), ("y = Transpose <perm: ints = [0, 1]> (x)", "perm", "ints")],
+)
+def test_an_attribute_with_a_value_of_another_type(line, name, field):
+    made = model(f"main (float[2, 3] x) => (float[a, b] y) {{ [odd] {line} }}")
+    attribute = made.graph.node[0].attribute[0]
+    attribute.ClearField(field)
+    attribute.s = b"1"
+    with refused(rondel.CallerError, "odd", f"attribute '{name}'", "a value of another type") as told:
+        session(made)
+    assert str(told.value).count("odd") == 1
+
+
+@pytest.mark.parametrize("op", ["Softmax", "LogSoftmax", "Hardmax"])
+@pytest.mark.parametrize("shape, axis", [("[3]", 1), ("[2, 3]", 2), ("", 0)])
+def test_an_axis_behind_the_last_one_of_an_old_softmax(op, shape, axis):
+    with refused(rondel.CallerError, op.lower(), f"axis {axis}", "one of its axes"):
+        session(f"main (float{shape} x) => (float{shape} y) {{ [odd] y = {op} <axis: int = {axis}> (x) }}", 11)
+
+
+@pytest.mark.parametrize(
     ("line", "words"),
     [
         ("y = Add (x, n)", ("add", ("f32", "float"), ("i64", "int64"))),

@@ -337,6 +337,23 @@ def test_initializer_of_an_old_model_that_must_be_an_input():
     same(run(made, {"x": f32(1, 2)})[0], f32(11, 22))
 
 
+@pytest.mark.parametrize("version", [3, 4])
+def test_initializers_of_old_files_are_no_inputs(version):
+    made = overridable()
+    made.ir_version = version
+    made.opset_import[0].version = 7
+    names = ["w"] if version >= 4 else []
+    ort = pytest.importorskip("onnxruntime").InferenceSession(made.SerializeToString())
+    s = session(made)
+    for here in (s, ort):
+        assert [p.name for p in here.get_inputs()] == ["x"] and [p.name for p in here.get_overridable_initializers()] == names
+    if names:
+        same(s.run(None, {"x": f32(1, 2), "w": f32(0, 1)})[0], f32(1, 3))
+    else:
+        with refused(rondel.CallerError, "there is no input 'w'"):
+            s.run(None, {"x": f32(1, 2), "w": f32(0, 1)})
+
+
 def test_missing_optional_inputs():
     text = """
     main (float[k] x, float low, float high) => (float[k] a, float[k] b, float[k] c) {

@@ -14,9 +14,12 @@ std::vector<ValueId> reduce_axes(Call& c) {
 /// Before 13 the input was flattened to a matrix: `axis` is the first axis that becomes part of the
 /// columns. The op works along axis 1 of that matrix.
 std::vector<ValueId> as_matrix(Call& c) {
-  const auto axis = c.take("axis");
+  const auto given = c.take("axis");
+  const std::int64_t axis = given ? std::get<std::int64_t>(*given) : 1;
   const ValueId x = c.in(0);
-  const ValueId matrix = c.one("Flatten", {x}, {{"axis", axis ? *axis : std::int64_t{1}}});
+  if (const ir::Type& t = c.importer.type(x); t.is_tensor() && t.has_rank())
+    require(axis < t.rank(), "axis {} of {}; expected one of its axes", axis, ir::to_text(t));
+  const ValueId matrix = c.one("Flatten", {x}, {{"axis", axis}});
   const ValueId y = c.one(c.op, {matrix}, {{"axis", std::int64_t{1}}});
   return c.add("Reshape", {y, c.one("Shape", {x})}, {{"allowzero", std::int64_t{1}}});
 }

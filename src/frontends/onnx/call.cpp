@@ -57,11 +57,16 @@ ir::Attribute in_kind_of(const ir::Attribute* default_, std::string_view name, i
   return given;
 }
 
-/// The first tensor of which no rank is known, or none.
-ValueId first_without_rank(const ir::Graph& g, const std::vector<ValueId>& inputs) {
-  for (const ValueId v : inputs)
-    if (v != ValueId::none && g.value(v).type.is_tensor() && !g.value(v).type.has_rank()) return v;
-  return ValueId::none;
+/// The first tensor of which no rank is known, else one of which an extent is not known; or none.
+ValueId first_without_shape(const ir::Graph& g, const std::vector<ValueId>& inputs) {
+  const auto first = [&](auto lacks) {
+    for (const ValueId v : inputs)
+      if (v != ValueId::none && g.value(v).type.is_tensor() && lacks(g.value(v).type)) return v;
+    return ValueId::none;
+  };
+  const ValueId unranked = first([](const ir::Type& t) { return !t.has_rank(); });
+  return unranked != ValueId::none ? unranked
+                                   : first([](const ir::Type& t) { return !t.is_static(); });
 }
 
 bool is_unset_dtype(std::string_view name, const ir::Attribute& a) {
@@ -306,12 +311,11 @@ std::vector<ValueId> Importer::add(const Call& c, const std::string& op,
   if (schema != nullptr && !schema->Deprecated()) {
     if (auto results = call_built_in(c, *schema, version, inputs, attributes, outputs))
       return std::move(*results);
-    const ValueId unranked = first_without_rank(graph(), inputs);
-    if (schema->HasContextDependentFunction() && unranked != ValueId::none)
-      unsupported(
-          "{} depends on the rank of its input '{}', which the model does not tell; "
-          "declare its shape",
-          op_text(c.node, c.version()), graph().value(unranked).name);
+    const ValueId untold = first_without_shape(graph(), inputs);
+    if (schema->HasContextDependentFunction() && untold != ValueId::none)
+      unsupported("{} depends on the shape of its input '{}', which is {}; declare its shape",
+                  op_text(c.node, c.version()), graph().value(untold).name,
+                  ir::to_text(type(untold)));
   }
   unsupported("{} is not supported{}", op_text(c.node, c.version()),
               op == c.op ? "" : " (it needs " + op + ")");

@@ -151,3 +151,20 @@ def test_outputs_for_the_gradient_that_are_read(read):
 def test_an_output_for_the_gradient_that_the_model_gives():
     with refused(rondel.UnsupportedError, "'saved_var' is read", "BatchNormalization"):
         session(TRAINING.replace("float[2] new_var)", "float[2] new_var, float[2] saved_var)").replace("AFTER", ""), 9)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (2, 3, 2, 2)])
+def test_statistics_of_each_element(shape):
+    ports = ", ".join(f"float[{', '.join(map(str, shape[1:]))}] {name}" for name in ("scale", "bias", "mean", "var"))
+    whole = ", ".join(map(str, shape))
+    text = f"f (float[{whole}] x, {ports}) => (float[{whole}] y) {{ y = BatchNormalization <spatial = 0, epsilon = 0.25> (x, scale, bias, mean, var) }}"
+    feeds = {"x": normal(*shape), **{name: normal(*shape[1:]) for name in ("scale", "bias", "mean")}, "var": abs(normal(*shape[1:]))}
+    (y,) = session(text, 7).run(None, feeds)
+    np.testing.assert_allclose(y, (feeds["x"] - feeds["mean"]) / np.sqrt(feeds["var"] + 0.25) * feeds["scale"] + feeds["bias"], rtol=1e-5, atol=1e-6)
+
+
+def test_parts_without_lengths_are_equal():
+    text = "f (float[{}] x) => (float[a] p, float[b] q, float[c] r) {{ p, q, r = Split (x) }}"
+    same(session(text.format(6), 13).run(None, {"x": f32(1, 2, 3, 4, 5, 6)})[1], f32(3, 4))
+    with refused(rondel.CallerError, "no 3 equal parts", "give split"):
+        session(text.format(7), 13)

@@ -161,7 +161,7 @@ def test_a_memory_budget_holds_inside():
 
 def test_an_op_that_is_composed_by_rank_says_which_input_needs_one():
     text = "g (float[] x, float[b, s, h] cosines, float[b, s, h] sines) => (float[] y) { y = RotaryEmbedding (x, cosines, sines) }"
-    with refused(rondel.UnsupportedError, "RotaryEmbedding", "rank of its input 'x'", "declare its shape"):
+    with refused(rondel.UnsupportedError, "RotaryEmbedding", "shape of its input 'x'", "declare its shape"):
         session(model(text, opset=23))
 
 

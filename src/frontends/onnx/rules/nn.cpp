@@ -26,18 +26,29 @@ std::vector<ValueId> dropout_inference(Call& c) {
   return results;
 }
 
+/// Statistics of each element, of the shape of x without its first axis.
+std::vector<ValueId> normalized_by_element(Call& c) {
+  const double epsilon = c.attributes.f("epsilon", 1e-5);
+  const ValueId variance = c.one("Add", {c.in(4), c.number(c.type(c.in(0)).dtype(), epsilon)});
+  const ValueId distance = c.one("Sub", {c.in(0), c.in(3)});
+  const ValueId y = c.one("Div", {distance, c.one("Sqrt", {variance})});
+  return {c.one("Add", {c.one("Mul", {y, c.in(1)}), c.in(2)})};
+}
+
 /// BatchNormalization before 14: more than one output meant training. saved_mean and saved_var are
 /// not computed.
 std::vector<ValueId> batch_normalization(Call& c) {
   const auto test = c.take("is_test"), spatial = c.take("spatial");
-  if (spatial && std::get<std::int64_t>(*spatial) == 0)
-    unsupported("statistics of every element (spatial = 0) are not supported");
+  const bool by_element = spatial && std::get<std::int64_t>(*spatial) == 0;
   bool training = false;
   for (std::size_t j = 1; j < c.outputs; ++j) training = training || named(c, j);
   if (test && std::get<std::int64_t>(*test) != 0) training = false;
+  if (by_element && training)
+    unsupported("training with statistics of each element (spatial = 0) is not supported");
   c.attributes.set("training_mode", std::int64_t{training});
   const std::size_t wanted = c.outputs;
-  std::vector<ValueId> results = c.add(c.op, c.inputs, c.attributes, training ? 3 : 1);
+  std::vector<ValueId> results = by_element ? normalized_by_element(c)
+                                            : c.add(c.op, c.inputs, c.attributes, training ? 3 : 1);
   results.resize(wanted, ValueId::none);
   return results;
 }

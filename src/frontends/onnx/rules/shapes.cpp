@@ -1,4 +1,5 @@
 // Ops on shapes and positions whose attributes became inputs.
+#include "base/axis.h"
 #include "frontends/onnx/rules.h"
 
 namespace rondel::onnx {
@@ -41,11 +42,19 @@ ValueId as_int64(const Call& c, ValueId v) {
 }
 
 /// Before 13 the lengths were an attribute (in version 1 an attribute, or an input of the dtype of
-/// x). Before 18 the number of parts was the number of outputs.
+/// x). Before 18 the number of parts was the number of outputs, and without lengths the parts were
+/// equal.
 std::vector<ValueId> split(Call& c) {
   if (const auto lengths = take_ints(c, "split")) c.set_input(1, c.integers(*lengths));
   if (c.has(1)) c.inputs[1] = as_int64(c, c.in(1));
-  if (!c.has(1)) c.attributes.set("num_outputs", static_cast<std::int64_t>(c.outputs));
+  if (c.has(1)) return c.newest();
+  const auto parts = static_cast<std::int64_t>(c.outputs), axis = c.attributes.i("axis", 0);
+  if (const ir::Type& x = c.type(c.in(0)); x.has_rank() && has_axis(axis, x.rank())) {
+    const ir::Extent& e = x.extent(axis_from_front(axis, x.rank()));
+    require(!e.known() || e.value % parts == 0,
+            "{} has no {} equal parts along axis {}; give split", ir::to_text(x), parts, axis);
+  }
+  c.attributes.set("num_outputs", parts);
   return c.newest();
 }
 

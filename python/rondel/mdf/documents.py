@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +28,8 @@ def _plain(x: Any) -> Any:
     if _fields(x):
         items = {name: getattr(x, name) for name in _fields(x) if name not in ("id", "metadata", "notes")}
         return {name: _plain(value) for name, value in items.items() if value is not None}
+    if isinstance(x, enum.Enum):
+        return f"{type(x).__name__}.{x.name}"
     if isinstance(x, dict):
         return {str(key): _reference(value) for key, value in x.items()}
     if isinstance(x, (list, tuple)):

@@ -51,7 +51,7 @@ def install() -> None:
             return replaced["run_onnx_op"](op_name, inputs, output_names, opset_version, **attributes)
         values = [functions.convert_type(x) for x in inputs.values()]
         try:
-            results = found.call(tuple(_like_first(found.op, values, list(inputs))), {**attributes, **_count(found.op, output_names)})
+            results = found.call(tuple(_like_first(found.op, values, list(inputs))), {**attributes, **_count(found.op, output_names, {**inputs, **attributes})})
         except UnsupportedError:
             return replaced["run_onnx_op"](op_name, inputs, output_names, opset_version, **attributes)
         return dict(zip(output_names, results if isinstance(results, tuple) else (results,)))
@@ -105,9 +105,9 @@ def _like_first(op, values, names):
     return [*values[:2], np.asarray(values[2]).astype(values[0].dtype), *values[3:]]
 
 
-def _count(op, names):
-    """The argument `outputs` that requests one result for each name, if the operator takes it."""
-    if op.outputs and op.outputs[-1].form == "variadic" and op.name == "Split":
+def _count(op, names, given):
+    """The argument `outputs` that requests one result for each name, if the operator takes it. Of a Split, the lengths tell."""
+    if op.name == "Split" and any(given.get(name) is not None for name in ("split", "num_outputs")):
         return {}
     return {"outputs": len(names)} if any(p.form != "single" for p in op.outputs) else {}
 

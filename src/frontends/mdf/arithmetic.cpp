@@ -1,6 +1,7 @@
 #include "frontends/mdf/arithmetic.h"
 
 #include "base/error.h"
+#include "frontends/mdf/fold.h"
 #include "ir/text.h"
 
 #include <algorithm>
@@ -57,19 +58,35 @@ ValueId floored_quotient(ir::Builder& b, ValueId x, ValueId y) {
   return b("where", {is_zero(b, y), exact, quotient});
 }
 
-/// Whether v is an integer constant with a negative element. As an exponent, it gives fractions.
-bool is_negative_constant(const ir::Builder& b, ValueId v) {
-  const Tensor* t = b.graph().constant(v);
-  if (t == nullptr || t->dtype() != DType::i64) return false;
-  const Tensor packed = t->packed();
-  return std::any_of(packed.data_as<std::int64_t>(), packed.data_as<std::int64_t>() + packed.size(),
-                     [](std::int64_t i) { return i < 0; });
+bool is_never_negative(const Tensor& t) {
+  if (t.dtype() != DType::i64) return false;
+  const Tensor packed = t.packed();
+  return std::all_of(packed.data_as<std::int64_t>(), packed.data_as<std::int64_t>() + packed.size(),
+                     [](std::int64_t i) { return i >= 0; });
+}
+
+/// Whether a whole number is certainly not negative: by its type, its value, or the op that
+/// computes it from such numbers. Looks at `depth` ops at most.
+bool is_never_negative(const ir::Builder& b, ValueId v, int depth = 6) {
+  const ir::Graph& g = b.graph();
+  if (dtype_of(b, v) == DType::boolean) return true;
+  if (const Tensor* t = g.constant(v)) return is_never_negative(*t);
+  if (g.value(v).producer == ir::NodeId::none || depth == 0) return false;
+  const ir::Node& n = g.node(g.value(v).producer);
+  const std::string_view op = n.op->name;
+  const auto input = [&](std::size_t k) { return is_never_negative(b, n.inputs[k], depth - 1); };
+  if (op == "abs") return true;
+  if (op == "cast") return is_whole(dtype_of(b, n.inputs[0])) && input(0);
+  if (op == "add" || op == "mul") return input(0) && input(1);
+  if (op == "max") return input(0) || input(1);
+  return op == "mod" && !n.attributes.flag("fmod") && input(1);
 }
 
 ValueId power(ir::Builder& b, ValueId x, ValueId y) {
   if (is_whole(dtype_of(b, x)) && is_whole(dtype_of(b, y))) {
-    const ValueId base = as_number(b, x), exponent = as_number(b, y);
-    return b("pow", {is_negative_constant(b, exponent) ? as_float(b, base) : base, exponent});
+    const bool whole = is_never_negative(b, y);
+    const ValueId base = as_number(b, x);
+    return b("pow", {whole ? base : as_float(b, base), as_number(b, y)});
   }
   const auto [base, exponent] = promoted(b, x, y);
   return b("pow", {base, exponent});
@@ -104,6 +121,38 @@ std::optional<std::vector<std::int64_t>> constant_integers(const ir::Builder& b,
     out.push_back(t->data_as<std::int64_t>()[0]);
   }
   return out;
+}
+
+/// The value of a scalar constant, if it is a number.
+std::optional<Number> constant_number(const ir::Builder& b, ValueId v) {
+  if (!is_scalar_constant(b, v)) return std::nullopt;
+  const Tensor* t = b.graph().constant(v);
+  if (t->dtype() == DType::i64) return t->data_as<std::int64_t>()[0];
+  if (t->dtype() == DType::f64) return t->data_as<double>()[0];
+  return std::nullopt;
+}
+
+/// The op of a sign.
+ValueId written(ir::Builder& b, std::string_view sign, ValueId x, ValueId y) {
+  const bool truths = dtype_of(b, x) == DType::boolean && dtype_of(b, y) == DType::boolean;
+  if (truths && (rank_of(b, x) > 0 || rank_of(b, y) > 0)) {
+    // Python's bools are numbers, but NumPy's arrays of bools are not.
+    if (sign == "+") return b("or", {x, y});
+    if (sign == "*") return b("and", {x, y});
+    require(sign != "-",
+            "- of arrays of truth values; NumPy has none either: ^ tells where they differ");
+  }
+  if (sign == "&" || sign == "|" || sign == "^") return bitwise(b, sign, x, y);
+  if (sign == "@") return product(b, x, y);
+  if (sign == "**") return power(b, x, y);
+  auto [p, q] = promoted(b, as_number(b, x), as_number(b, y));
+  if (sign == "+") return b("add", {p, q});
+  if (sign == "-") return b("sub", {p, q});
+  if (sign == "*") return b("mul", {p, q});
+  if (sign == "/") return b("div", {as_float(b, p), as_float(b, q)});
+  if (sign == "%") return b("mod", {p, q});
+  invariant(sign == "//", "there is no operator {}", sign);
+  return floored_quotient(b, p, q);
 }
 
 }  // namespace
@@ -153,25 +202,11 @@ std::pair<ValueId, ValueId> promoted(ir::Builder& b, ValueId x, ValueId y) {
 }
 
 ValueId binary(ir::Builder& b, std::string_view sign, ValueId x, ValueId y) {
-  const bool truths = dtype_of(b, x) == DType::boolean && dtype_of(b, y) == DType::boolean;
-  if (truths && (rank_of(b, x) > 0 || rank_of(b, y) > 0)) {
-    // Python's bools are numbers, but NumPy's arrays of bools are not.
-    if (sign == "+") return b("or", {x, y});
-    if (sign == "*") return b("and", {x, y});
-    require(sign != "-",
-            "- of arrays of truth values; NumPy has none either: ^ tells where they differ");
-  }
-  if (sign == "&" || sign == "|" || sign == "^") return bitwise(b, sign, x, y);
-  if (sign == "@") return product(b, x, y);
-  if (sign == "**") return power(b, x, y);
-  auto [p, q] = promoted(b, as_number(b, x), as_number(b, y));
-  if (sign == "+") return b("add", {p, q});
-  if (sign == "-") return b("sub", {p, q});
-  if (sign == "*") return b("mul", {p, q});
-  if (sign == "/") return b("div", {as_float(b, p), as_float(b, q)});
-  if (sign == "%") return b("mod", {p, q});
-  invariant(sign == "//", "there is no operator {}", sign);
-  return floored_quotient(b, p, q);
+  const auto p = constant_number(b, x), q = constant_number(b, y);
+  if (p && q)
+    if (const auto n = folded(sign, *p, *q))
+      return std::visit([&](auto v) { return b.scalar(v); }, *n);
+  return written(b, sign, x, y);
 }
 
 ValueId compare(ir::Builder& b, std::string_view sign, ValueId x, ValueId y) {
@@ -205,7 +240,10 @@ ValueId arctan2(ir::Builder& b, ValueId y, ValueId x) {
 
 ValueId choose(ir::Builder& b, ValueId condition, ValueId then, ValueId otherwise) {
   const auto [p, q] = promoted(b, then, otherwise);
-  return b("where", {as_bool(b, condition), p, q});
+  const ValueId c = as_bool(b, condition);
+  if (dtype_of(b, p) != DType::boolean) return b("where", {c, p, q});
+  // ONNX Runtime has no Where of truth values.
+  return b("or", {b("and", {c, p}), b("and", {b("not", {c}), q})});
 }
 
 ValueId stacked(ir::Builder& b, std::vector<ValueId> items) {

@@ -19,6 +19,12 @@ ir::ValueId edge_value(ir::Builder& b, const EvaluationContext& s, const Edge& e
   return is_one ? v : binary(b, "*", b.constant(e.weight), v);
 }
 
+ValueId default_of(ir::Builder& b, const InputPort& p) {
+  if (const auto* t = std::get_if<Tensor>(&p.default_value)) return b.constant(*t);
+  require(!is_given(p.default_value), "its default_value is a text; expected numbers");
+  return b.constant(Tensor::zeros(p.dtype, p.shape));
+}
+
 /// The value of an input port, which accumulates over its edges.
 class Port {
  public:
@@ -41,9 +47,16 @@ class Port {
     set_ = {true, ValueId::none};
   }
 
-  ValueId value(ValueId otherwise) const {
+  /// The value; the port's default if none arrived. A port without a default holds zeros then, of
+  /// the type of the values that may arrive.
+  ValueId value() const {
     if (set_.certain) return value_;
-    return set_.flag == ValueId::none ? otherwise : choose(b_, set_.flag, value_, otherwise);
+    if (set_.flag == ValueId::none) return default_of(b_, port_);
+    const ValueId otherwise = is_given(port_.default_value)
+                                  ? default_of(b_, port_)
+                                  : fitted(b_, b_.scalar(dtype_of(b_, value_), 0),
+                                           dtype_of(b_, value_), shape_of(b_, value_));
+    return choose(b_, set_.flag, value_, otherwise);
   }
 
  private:
@@ -73,12 +86,6 @@ class Port {
   Executed set_;  ///< whether the port has received a value
 };
 
-ValueId default_of(ir::Builder& b, const InputPort& p) {
-  if (const auto* t = std::get_if<Tensor>(&p.default_value)) return b.constant(*t);
-  require(!is_given(p.default_value), "its default_value is a text; expected numbers");
-  return b.constant(Tensor::zeros(DType::f64, p.shape));
-}
-
 ValueId port_value(ir::Builder& b, const EvaluationContext& s, std::size_t node, std::size_t at,
                    const Table& table) {
   const InputPort& p = s.graph.nodes[node].inputs[at];
@@ -93,7 +100,7 @@ ValueId port_value(ir::Builder& b, const EvaluationContext& s, std::size_t node,
       port.receive(edge_value(b, s, e, table), sender);
     } catch (const Error& error) { throw error.within(fmt::format("edge '{}'", e.id)); }
   }
-  return port.value(default_of(b, p));
+  return port.value();
 }
 
 }  // namespace

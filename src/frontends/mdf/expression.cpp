@@ -61,8 +61,10 @@ std::size_t count_characters(std::string_view text) {
   return count;
 }
 
-/// The length of the number at the beginning of `text`: digits, a point, an exponent.
+/// The length of the number at the beginning of `text`: digits, a point, an exponent; or a base and
+/// all letters and digits after it.
 std::size_t number_length(std::string_view text) {
+  if (has_base(text)) return 1 + name_length(text.substr(1));
   std::size_t n = 0;
   const auto digits = [&] {
     while (n < text.size() && (is_digit(text[n]) || text[n] == '_')) ++n;
@@ -324,7 +326,9 @@ class Parser {
     const Token t = tokens_.take();
     Expression e;
     e.column = t.column;
-    const auto n = number_in(t.text);
+    std::optional<Number> n;
+    if (!has_base(t.text)) n = number_in(t.text);
+    else if (const auto i = based_integer_in(t.text)) n = *i;
     require(n.has_value(), "column {}: '{}' is no number that is read here", t.column, t.text);
     if (const auto* i = std::get_if<std::int64_t>(&*n)) {
       e.kind = Expression::Kind::integer;
@@ -413,6 +417,13 @@ std::set<std::string> names_in(const Expression& e) {
   std::set<std::string> names;
   collect(e, names);
   return names;
+}
+
+bool has_subscript_of(const Expression& e, std::string_view name) {
+  const bool own = e.kind == Expression::Kind::subscript &&
+                   e.parts[0].kind == Expression::Kind::name && e.parts[0].text == name;
+  return own || std::ranges::any_of(
+                    e.parts, [&](const Expression& part) { return has_subscript_of(part, name); });
 }
 
 }  // namespace rondel::mdf

@@ -44,5 +44,7 @@ Expression parse_expression(std::string_view text);
 
 /// The names that an expression reads, except functions and constants of numpy and math.
 std::set<std::string> names_in(const Expression&);
+/// Whether an expression has brackets behind a name, as f[1].
+bool has_subscript_of(const Expression&, std::string_view name);
 
 }  // namespace rondel::mdf

@@ -107,6 +107,10 @@ std::size_t Layout::add(Role role, std::size_t node, std::size_t at) {
   return slots.size() - 1;
 }
 
+void Layout::keep(Role role, std::size_t node, std::size_t at) {
+  if (!of(role, node, at)) add(role, node, at);
+}
+
 void Layout::add_output(const Node& node, std::size_t n, std::size_t k) {
   if (const auto parameter = parameter_given(node, node.outputs[k]))
     if (const auto shared = of(Role::parameter, n, *parameter)) {

@@ -34,6 +34,8 @@ class Layout {
   std::vector<std::size_t> recorded;  ///< slot indices; two names can share a slot
   std::vector<std::string> names;     ///< of the recorded values
 
+  /// Adds a slot for a value that is not in the table yet.
+  void keep(Role, std::size_t node, std::size_t at);
   /// The slot of a value; nothing if the value is not in the table.
   std::optional<std::size_t> of(Role, std::size_t node, std::size_t at) const;
 

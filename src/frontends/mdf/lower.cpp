@@ -47,7 +47,9 @@ class Lowering {
  public:
   Lowering(const Graph& g, const LowerOptions& o)
       : model_(g), options_(o), layout_(g, o.record), sets_(consideration_sets(g)) {
-    if (has_conditions(g)) scheduler_.emplace(g);
+    if (!has_conditions(g)) return;
+    scheduler_.emplace(g);
+    scheduler_->keep_read_values(layout_);
   }
 
   Lowered run() {
@@ -91,10 +93,11 @@ class Lowering {
   };
 
   void find_types();
-  bool widen(const std::vector<ValueId>&, const ir::Builder&);
+  const Slot* widen(const std::vector<ValueId>&, const ir::Builder&);
   ValueId add_input(ir::Builder&, const Given&, std::string_view kind,
                     std::vector<ir::Extent> rows);
   GraphInputs add_inputs(ir::Builder&);
+  bool is_recomputed(const Slot&) const;
   std::vector<CarriedState> add_states(ir::Builder&, GraphInputs&);
   Simulated sweep(ir::Builder&, const GraphInputs&);
   Simulated simulate(ir::Builder&, const GraphInputs&);
@@ -178,9 +181,10 @@ Scheduler::State Lowering::evaluate(ir::Builder& b, const EvaluationContext& s,
   return after;
 }
 
-/// Widens the types of slots to hold these values; true if a type has changed.
-bool Lowering::widen(const std::vector<ValueId>& after, const ir::Builder& b) {
-  bool changed = false;
+/// Widens the types of slots to hold these values. Returns the first slot whose type has changed,
+/// preferably its extents; null if there is none.
+const Slot* Lowering::widen(const std::vector<ValueId>& after, const ir::Builder& b) {
+  const Slot *changed = nullptr, *grown = nullptr;
   for (std::size_t k = 0; k < after.size(); ++k) {
     Slot& s = layout_.slots[k];
     const DType dtype = promoted(s.dtype, dtype_of(b, after[k]));
@@ -189,16 +193,18 @@ bool Lowering::widen(const std::vector<ValueId>& after, const ir::Builder& b) {
     if (!both)
       fail_at(where(model_, s), "its value changes from {} to {}", to_text(s.dtype, s.shape),
               to_text(dtype_of(b, after[k]), shape));
-    changed = changed || dtype != s.dtype || *both != s.shape;
+    if (changed == nullptr && dtype != s.dtype) changed = &s;
+    if (grown == nullptr && *both != s.shape) grown = &s;
     s.dtype = dtype;
     s.shape = *both;
   }
-  return changed;
+  return grown != nullptr ? grown : changed;
 }
 
 /// Infers the types of slots: the types after a first evaluation, widened until they are a fixed
 /// point of a later one.
 void Lowering::find_types() {
+  const Slot* changed = nullptr;
   for (int round = 0; round < most_rounds; ++round) {
     ir::Graph scratch;
     ir::Builder b(scratch, ir::RegionId::root);
@@ -223,11 +229,12 @@ void Lowering::find_types() {
         layout_.slots[k].dtype = dtype_of(b, after[k]);
         layout_.slots[k].shape = shape_of(b, after[k]);
       }
-    } else if (!widen(after, b)) {
-      return;
+    } else {
+      changed = widen(after, b);
+      if (changed == nullptr) return;
     }
   }
-  fail("the extents of values grow from evaluation to evaluation");
+  fail_at(where(model_, *changed), "the extents of its value grow from evaluation to evaluation");
 }
 
 ValueId Lowering::add_input(ir::Builder& b, const Given& given, std::string_view kind,
@@ -277,16 +284,24 @@ Lowering::GraphInputs Lowering::add_inputs(ir::Builder& b) {
   return out;
 }
 
+/// Whether no evaluation reads what an earlier one left in a slot.
+bool Lowering::is_recomputed(const Slot& s) const {
+  if (scheduler_ || s.role == Role::parameter) return false;
+  return s.role != Role::output_port || std::ranges::none_of(model_.edges, [&](const Edge& e) {
+           return e.sender == s.node && e.sender_port == s.at;
+         });
+}
+
 /// Adds the carried states of a resumable graph as inputs.
 std::vector<CarriedState> Lowering::add_states(ir::Builder& b, GraphInputs& graph_inputs) {
   std::vector<CarriedState> states;
   for (const Slot& s : layout_.slots)
-    states.push_back({"state " + where(model_, s), s.dtype, s.shape});
+    states.push_back({"state " + where(model_, s), s.dtype, s.shape, is_recomputed(s)});
   for (std::size_t n = 0; scheduler_ && n < model_.nodes.size(); ++n)
-    states.push_back({"executed " + where(model_.nodes[n]), DType::boolean, {}});
+    states.push_back({"executed " + where(model_.nodes[n]), DType::boolean, {}, false});
   if (scheduler_)
     for (const Counter& c : scheduler_->counters().all())
-      states.push_back({fmt::format("count {}", states.size()), Counters::dtype(c), {}});
+      states.push_back({fmt::format("count {}", states.size()), Counters::dtype(c), {}, false});
   for (const CarriedState& s : states) {
     ir::Extents extents;
     if (swept_) extents.push_back(ir::Extent::named("points"));

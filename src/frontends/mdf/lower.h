@@ -37,6 +37,8 @@ struct CarriedState {
   std::string name;
   DType dtype;
   Shape shape;
+  /// Each evaluation computes the value anew and none reads it before.
+  bool recomputed = false;
 };
 
 struct Lowered {

@@ -38,6 +38,7 @@ struct InputPort {
   std::string id;
   Spec default_value = {};
   Shape shape = {};
+  DType dtype = DType::f64;  ///< of the zeros that a port without a default holds
   Reduce reduce = Reduce::overwrite;
 };
 
@@ -67,8 +68,10 @@ struct Parameter {
   Spec initial = {}, time_derivative = {};
   std::vector<ParameterCondition> conditions = {};
 
-  /// Whether the value is numbers that no condition changes.
-  bool is_constant() const { return std::holds_alternative<Tensor>(value) && conditions.empty(); }
+  /// Whether the value is numbers, before the first execution of the node and ever after.
+  bool is_constant() const {
+    return std::holds_alternative<Tensor>(value) && conditions.empty() && !is_given(initial);
+  }
 };
 
 struct Node {

@@ -42,6 +42,11 @@ struct StepResults {
 /// parameter.
 StepResults execute(ir::Builder&, const Node&, const StepInputs&);
 
+/// Writes the value that a parameter has before the first execution of its node: its initial value,
+/// else its value if that never changes, else 0. Throws Error(caller) that names the parameter.
+ValueId value_before(ir::Builder&, const Node&, std::size_t parameter, const Replacements&,
+                     const FunctionOptions&);
+
 /// The functions of a node in topological order: each after the functions that it reads.
 std::vector<std::size_t> order_of_functions(const Node&);
 

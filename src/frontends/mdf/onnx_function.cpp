@@ -195,10 +195,13 @@ class OnnxCall {
       const bool given = k < inputs_.size() && inputs_[k] != ValueId::none;
       if (!given && names_.readable(op_.inputs[k])) set_input(k, names_.at(op_.inputs[k]));
     }
-    for (const auto& [name, form] : op_.attributes)
-      if (form != AttributeForm::text && form != AttributeForm::graph && !attributes_.has(name) &&
-          names_.readable(name) && b_.graph().constant(names_.at(name)) != nullptr)
+    for (const auto& [name, form] : op_.attributes) {
+      const bool numbers = form != AttributeForm::text && form != AttributeForm::graph;
+      if (!numbers || attributes_.has(name) || !names_.readable(name)) continue;
+      try {
         attributes_.set(name, Attribute(b_, name, form).of(names_.at(name)));
+      } catch (const Error& e) { throw e.within(fmt::format("the node's '{}'", name)); }
+    }
   }
 
   std::string known() const {

@@ -94,11 +94,22 @@ Reduce reduce_of(const Document& d) {
   fail("'reduce' is '{}'; expected overwrite, add or multiply", text);
 }
 
+/// The dtype of a port: "int" and the like are whole numbers, "bool" are truth values, all others
+/// are floats.
+DType dtype_of(const Document& d) {
+  const Document* entry = d.find("type");
+  const auto* text = entry == nullptr ? nullptr : entry->as<std::string>();
+  if (text == nullptr) return DType::f64;
+  if (text->starts_with("int")) return DType::i64;
+  return text->starts_with("bool") ? DType::boolean : DType::f64;
+}
+
 InputPort input_port(const std::string& id, const Document& d) {
   InputPort p{.id = id};
   return within(where(p), [&] {
     p.default_value = spec_of(d, "default_value");
     p.shape = shape_of(d);
+    p.dtype = dtype_of(d);
     p.reduce = reduce_of(d);
     return p;
   });

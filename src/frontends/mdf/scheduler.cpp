@@ -58,6 +58,20 @@ std::string what_ends(const Graph& g) {
          });
 }
 
+/// Collects the conditions that read a value.
+void collect_thresholds(const Rule& r, std::vector<const Rule*>& out) {
+  if (r.kind == Rule::Kind::threshold) out.push_back(&r);
+  for (const Rule& part : r.parts) collect_thresholds(part, out);
+}
+
+/// Calls `write()`, with `place` as the source of its nodes and the frame of its errors.
+auto at(Builder& b, const std::string& place, const auto& write) {
+  b.source(place);
+  try {
+    return write();
+  } catch (const Error& e) { throw e.within(place); }
+}
+
 ValueId as_count(Builder& b, ValueId flag) { return cast(b, flag, DType::i64); }
 ValueId both(Builder& b, ValueId x, ValueId y) { return b("and", {x, y}); }
 ValueId either(Builder& b, ValueId x, ValueId y) { return b("or", {x, y}); }
@@ -110,6 +124,19 @@ Scheduler::Scheduler(const Graph& g)
   if (in_time_) first_time_ = first * ticks_per_picosecond_;
 }
 
+void Scheduler::keep_read_values(Layout& layout) const {
+  std::vector<const Rule*> all;
+  for (const Rule& r : rules_.nodes) collect_thresholds(r, all);
+  collect_thresholds(rules_.end, all);
+  collect_thresholds(rules_.sequence, all);
+  for (const Rule* r : all) {
+    const std::size_t node = r->nodes[0];
+    const bool varies = r->role != Role::parameter ||
+                        !graph_.nodes[node].parameters[r->item].is_constant();
+    if (varies) layout.keep(r->role, node, r->item);
+  }
+}
+
 ValueId Scheduler::compared(Builder& b, const Rule& r, ValueId count) const {
   const ValueId n = b.scalar(r.n);
   switch (r.comparison) {
@@ -145,26 +172,20 @@ ValueId Scheduler::threshold(Builder& b, const EvaluationContext& s, const Rule&
                              const State& state) const {
   const std::size_t node = r.nodes[0];
   const Node& n = graph_.nodes[node];
-  ValueId v = ValueId::none;
-  if (const auto slot = s.layout.of(r.role, node, r.item)) {
-    v = state.values[*slot];
-    ValueId before = b.scalar(0.0);
-    if (r.role == Role::parameter && is_given(n.parameters[r.item].initial))
-      before = compile(b, n.parameters[r.item].initial, Environment());
-    v = choose(b, state.executed[node], v, before);
-  } else {
-    const Parameter& p = n.parameters[r.item];
-    const auto set = s.replacements.values.find(&p);
-    v = set != s.replacements.values.end() ? set->second : b.constant(std::get<Tensor>(p.value));
-  }
+  ValueId v = r.role == Role::parameter ? value_before(b, n, r.item, s.replacements, s.functions)
+                                        : b.scalar(0.0);
+  const std::string read = where(graph_, Slot{r.role, node, r.item});
+  b.source(fmt::format("Threshold of {}", read));
+  if (const auto slot = s.layout.of(r.role, node, r.item))
+    v = choose(b, state.executed[node], state.values[*slot], v);
   v = as_float(b, v);
-  for (const std::int64_t i : r.indices) {
-    require(rank_of(b, v) > 0, "Threshold has more indices than the value has axes");
-    v = b("gather", {v, b.scalar(i)});
-  }
+  const Shape shape = shape_of(b, v);
+  require(r.indices.size() <= shape.size(), "Threshold has {} indices for {}, whose shape is [{}]",
+          r.indices.size(), read, fmt::join(shape, ","));
+  for (const std::int64_t i : r.indices) v = b("gather", {v, b.scalar(i)});
   require(element_count(shape_of(b, v)) == 1,
-          "Threshold reads a value of {} elements; name one by 'indices'",
-          element_count(shape_of(b, v)));
+          "Threshold reads {} elements of {}; name one by 'indices'", element_count(shape_of(b, v)),
+          read);
   if (rank_of(b, v) > 0) v = b("reshape", {v, b.integers({})});
   const ValueId t = b.scalar(r.threshold);
   if (r.comparator != "==" && r.comparator != "!=") return compare(b, r.comparator, v, t);
@@ -236,9 +257,10 @@ ValueId Scheduler::holds(Builder& b, const EvaluationContext& s, const Rule& r, 
 }
 
 ValueId Scheduler::should_continue(Builder& b, const EvaluationContext& s, State& state) const {
-  b.source("the termination conditions");
-  const ValueId end = holds(b, s, rules_.end, 0, b.scalar(true), state);
-  return no(b, either(b, end, holds(b, s, rules_.sequence, 0, b.scalar(true), state)));
+  return at(b, "the termination conditions", [&] {
+    const ValueId end = holds(b, s, rules_.end, 0, b.scalar(true), state);
+    return no(b, either(b, end, holds(b, s, rules_.sequence, 0, b.scalar(true), state)));
+  });
 }
 
 /// The number of rounds of checks that a set needs.
@@ -269,10 +291,11 @@ Scheduler::Flags Scheduler::choose_nodes(Builder& b, const EvaluationContext& s,
   for (std::size_t round = 0; round < rounds(nodes); ++round) {
     ValueId changed = ValueId::none;
     for (std::size_t k = 0; k < nodes.size(); ++k) {
-      b.source(fmt::format("the condition of {}", where(graph_.nodes[nodes[k]])));
-      const ValueId asked = runs[k] == ValueId::none ? asking : both(b, asking, no(b, runs[k]));
-      const ValueId starts = both(b, asked,
-                                  holds(b, s, rules_.nodes[nodes[k]], nodes[k], asked, state));
+      const std::string place = fmt::format("the condition of {}", where(graph_.nodes[nodes[k]]));
+      const ValueId starts = at(b, place, [&] {
+        const ValueId asked = runs[k] == ValueId::none ? asking : both(b, asking, no(b, runs[k]));
+        return both(b, asked, holds(b, s, rules_.nodes[nodes[k]], nodes[k], asked, state));
+      });
       count_call(b, nodes[k], starts, state);
       runs[k] = runs[k] == ValueId::none ? starts : either(b, runs[k], starts);
       changed = changed == ValueId::none ? starts : either(b, changed, starts);
@@ -321,7 +344,7 @@ void Scheduler::set_executed(Builder& b, const std::vector<std::size_t>& set, co
       const auto at = std::ranges::find(set, c.a);
       const ValueId ran = at == set.end() ? b.scalar(false)
                                           : runs[static_cast<std::size_t>(at - set.begin())];
-      v = b("where", {counts, ran, v});
+      v = choose(b, counts, ran, v);
     }
     if (c.count == Count::set_executions) v = b("add", {v, as_count(b, counts)});
     if (c.count == Count::time && in_time_)

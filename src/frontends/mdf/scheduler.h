@@ -11,6 +11,8 @@ class Scheduler {
   explicit Scheduler(const Graph&);
 
   const Counters& counters() const { return counters_; }
+  /// Adds slots for the values that the conditions read.
+  void keep_read_values(Layout&) const;
 
   /// The state that is carried from one evaluation to the next.
   struct State {

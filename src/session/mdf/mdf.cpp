@@ -2,11 +2,13 @@
 
 #include "base/error.h"
 #include "base/lru_cache.h"
+#include "frontends/mdf/arithmetic.h"
 #include "frontends/mdf/calls.h"
 #include "frontends/mdf/layout.h"
 #include "frontends/mdf/lower.h"
 #include "frontends/mdf/read_file.h"
 #include "session/from_graph.h"
+#include "session/mdf/widened.h"
 #include "session/options.h"
 
 #include <algorithm>
@@ -209,7 +211,7 @@ std::vector<InputPortInfo> Model::input_ports() const {
     for (const InputPort& p : n.inputs) {
       InputPortInfo port{n.id + "." + p.id, std::string(mdf::name(p.reduce)), {}};
       if (const auto* given = std::get_if<Tensor>(&p.default_value)) port.default_value = *given;
-      else if (!is_given(p.default_value)) port.default_value = Tensor::zeros(DType::f64, p.shape);
+      else if (!is_given(p.default_value)) port.default_value = Tensor::zeros(p.dtype, p.shape);
       out.push_back(std::move(port));
     }
   return out;
@@ -287,6 +289,8 @@ struct Simulation::Impl {
   std::int64_t evaluated = 0;
   bool timeless = false;  ///< whether no time passes in the next evaluation
   std::map<std::string, Value> states = {};
+  /// The dtypes of input ports, by name, which hold all values that the ports have had.
+  std::map<std::string, DType> dtypes = {};
 
   /// The value of a state before the first evaluation.
   Tensor begin(const CarriedState& s) const {
@@ -294,7 +298,49 @@ struct Simulation::Impl {
     if (points > 0) shape.insert(shape.begin(), points);
     return nothing(s.dtype, shape);
   }
+
+  /// The value of a state after the earlier evaluations, in the type that it has now.
+  Tensor carried(const CarriedState& s) const {
+    const auto known = states.find(s.name);
+    Tensor now = begin(s);
+    if (known == states.end()) return now;
+    const Tensor& before = known->second.tensor();
+    if (const auto same = widened(before, s.dtype, now.shape(), points > 0 ? 1 : 0)) return *same;
+    if (s.recomputed) return now;
+    fail_at(
+        s.name.substr(std::string_view("state ").size()),
+        "it holds {} of an earlier evaluation; with the inputs given now it is {}, which cannot "
+        "hold that",
+        to_text(before.dtype(), before.shape()), to_text(now.dtype(), now.shape()));
+  }
+
+  /// Widens the inputs to the dtypes that their ports have had, as the states did. A port that is
+  /// given nothing now has its default, widened likewise. Returns the dtypes after it.
+  std::map<std::string, DType> widen(Values& inputs) const;
 };
+
+std::map<std::string, DType> Simulation::Impl::widen(Values& inputs) const {
+  std::map<std::string, DType> all = dtypes;
+  const auto join = [&](const std::string& name, DType dtype) {
+    const auto [at, fresh] = all.try_emplace(name, dtype);
+    return at->second = promoted(at->second, dtype);
+  };
+  for (auto& [name, t] : inputs) {
+    const DType dtype = join(name, t.dtype());
+    if (auto wide = widened(t, dtype, t.shape())) t = std::move(*wide);
+  }
+  for (const Node& n : model.graph.nodes)
+    for (const InputPort& p : n.inputs) {
+      const std::string name = n.id + "." + p.id;
+      const auto* given = std::get_if<Tensor>(&p.default_value);
+      if (inputs.contains(name) || (given == nullptr && is_given(p.default_value))) continue;
+      const Tensor zeros = given != nullptr ? *given : Tensor::zeros(p.dtype, p.shape);
+      const DType dtype = join(name, zeros.dtype());
+      if (dtype == zeros.dtype() || p.reduce != Reduce::overwrite) continue;
+      if (auto wide = widened(zeros, dtype, zeros.shape())) inputs[name] = std::move(*wide);
+    }
+  return all;
+}
 
 Simulation::Simulation(const Model& model, const Settings& settings)
     : impl_(std::make_unique<Impl>(Impl{*model.impl_, settings})) {
@@ -323,6 +369,7 @@ Values Simulation::advance(std::int64_t evaluations, double dt, const Values& in
   s.steps = evaluations - 1;
   s.dt = dt;
   s.inputs = inputs;
+  std::map<std::string, DType> dtypes = impl_->widen(s.inputs);
   LowerOptions o = impl_->model.lowering(s);
   o.resumable = true;
   const auto compiled = impl_->model.compiled(o);
@@ -330,16 +377,15 @@ Values Simulation::advance(std::int64_t evaluations, double dt, const Values& in
   feeds.emplace(evaluations_name, Tensor::scalar(evaluations));
   feeds.emplace(evaluated_name, Tensor::scalar(impl_->evaluated));
   feeds.emplace(timeless_name, Tensor::scalar(impl_->timeless));
-  for (const CarriedState& state : compiled->states) {
-    const auto known = impl_->states.find(state.name);
-    feeds.emplace(state.name, known == impl_->states.end() ? impl_->begin(state) : known->second);
-  }
+  for (const CarriedState& state : compiled->states)
+    feeds.emplace(state.name, impl_->carried(state));
   RunOptions own = options;
   own.seed = options.seed + static_cast<std::uint64_t>(impl_->evaluated);
   std::map<std::string, Value> outputs = compiled->session.run(feeds, own);
   Values results = recorded(outputs, compiled->states);
   for (const CarriedState& state : compiled->states)
     impl_->states[state.name] = std::move(outputs.at(state.name));
+  impl_->dtypes = std::move(dtypes);
   impl_->evaluated += evaluations;
   impl_->timeless = false;
   return results;

@@ -86,6 +86,12 @@ EXPRESSIONS = [
     ("1.0 // 0.1", {}, 9.0),
     ("-a ** 2", {"a": 3}, -9),
     ("2 ** -1", {}, 0.5),
+    ("[2 ** (1 - 3), pow(2, 1 - 3), 2 ** int(-1.0), 10 ** -a]", {"a": 3}, [0.25, 0.25, 0.5, 0.001]),
+    ("[2 ** (a % 4), 2 ** abs(a), 2 ** (len(v) + 1), 3 ** (a > 0)]", {"a": -3, "v": [1, 2]}, [2, 8, 8, 1]),
+    ("[a // -2, -a % 3, 2 ** 62 - 1 + 2 ** 62, (-2) ** 63]", {"a": 7}, [-4, 2, 2**63 - 1, -(2**63)]),
+    ("[1 / 8, a // 2, a % -2, 7.5 // -0.1, 2 ** 0.5, 5 * -0.5]", {"a": -7.5}, [0.125, -4.0, -1.5, 7.5 // -0.1, 2**0.5, -2.5]),
+    ("[numpy.zeros(a + 1), numpy.sum(M, a - 1), numpy.round(M[0], a - 1)]", {"a": 1, "M": [[1, 2], [3, 4]]}, [[0.0, 0.0], [4.0, 6.0], [1.0, 2.0]]),
+    ("numpy.ones((1 + 1, 2))[a - 1] + numpy.argmax(v, axis=a - 1)", {"a": 1, "v": [1, 5, 0]}, [2.0, 2.0]),
     ("2 ** 3 ** 2", {}, 512),
     ("a ** 0.5", {"a": 2}, 2**0.5),
     ("not a or b > 2 and a < b <= 4", {"a": 3, "b": 4}, True),
@@ -188,6 +194,33 @@ def test_outputs_of_a_function_are_counted_from_either_end():
     for wrong in ("f[2]", "f[-3]", "f[1, 0]", "f[0:1]"):
         with pytest.raises(rondel.CallerError, match="'f' has 2 outputs"):
             value(wrong)
+
+
+def test_an_output_of_the_previous_value_of_a_function_is_refused():
+    """Only the first output is kept, so p[1] would be its second row."""
+    top = {"a": {"value": [[1.0, 5.0], [7.0, 2.0]]}, "p": {"function": "onnx::TopK", "args": {"X": "a", "K": 2}, "default_initial_value": [[0.0, 0.0]] * 2}}
+
+    def run(read):
+        node = {"parameters": top, "functions": {"g": {"value": read}}, "output_ports": {"o": {"value": "g"}, "q": {"value": "p[1]"}}}
+        return rondel.mdf.loads({"graphs": {"g": {"nodes": {"A": node}}}}).run(1)
+
+    results = run("p")
+    assert results["A.o"].tolist() == [[[0, 0], [0, 0]], [[5, 1], [7, 2]]]
+    assert results["A.q"].tolist() == [[[1, 0], [0, 1]]] * 2
+    with pytest.raises(rondel.UnsupportedError, match=r"parameter 'p': it has several outputs, and function 'g' reads '2 \* p\[1\]' of its previous value"):
+        run("2 * p[1]")
+
+
+@pytest.mark.parametrize("text", ["0x10", "-0b101", "0o17", "0X_fF", "0x1_0 + 0B1_1"])
+def test_integers_of_other_bases_in_expressions(text):
+    model = rondel.mdf.loads({"graphs": {"g": {"nodes": {"A": {"parameters": {"p": {"value": text}}, "output_ports": {"o": {"value": "p"}}}}}}})
+    assert model.run()["A.o"].tolist() == [eval(text)]
+
+
+@pytest.mark.parametrize("text", ["0x", "0b12", "0o8", "0x1__0", "0x10_", "0xFFFFFFFFFFFFFFFFFF", "0b1.5", "0x-1"])
+def test_what_is_no_integer_of_another_base_is_refused(text):
+    with pytest.raises(rondel.CallerError, match="column 1: '0[xbo]|column [23]|column 4"):
+        rondel.mdf.loads({"graphs": {"g": {"nodes": {"A": {"parameters": {"p": {"value": text}}, "output_ports": {"o": {"value": "p"}}}}}}}).run()
 
 
 def test_a_file_with_names_beyond_ascii_is_as_the_engine_of_mdf_has_it(tmp_path):

@@ -193,6 +193,140 @@ def test_random_conditions(tmp_path, seed):
     agrees(tmp_path, model(parents, conditions, condition("Any", args=ends)), steps=4)
 
 
+def followed(sender, threshold, end, edge=False):
+    """B, which counts, runs while a threshold on node A holds."""
+    counter = {"input_ports": {"i": {}}, "parameters": {"n": {"default_initial_value": 0, "value": "n+1"}}, "output_ports": {"n": {"value": "n"}}}
+    nodes = {"A": sender, "B": counter} if edge else {"B": counter, "A": sender}
+    edges = {"e": {"sender": "A", "sender_port": "o", "receiver": "B", "receiver_port": "i"}} if edge else {}
+    said = {"node_specific": {"A": condition("Always"), "B": condition("Threshold", dependency="A", **threshold)}}
+    said["termination"] = {"environment_state_update": condition("AfterNPasses", n=end)}
+    return {"m": {"format": "ModECI MDF v0.4", "graphs": {"g": {"nodes": nodes, "edges": edges, "conditions": said}}}}
+
+
+def test_a_threshold_of_a_value_that_is_not_recorded(tmp_path):
+    """A function, and a port; the node's parameter at the same position has another value."""
+    sender = {
+        "parameters": {"k": {"value": 5}, "m": {"default_initial_value": 0, "value": "m+1"}},
+        "functions": {"f": {"value": "m*2"}},
+        "output_ports": {"o": {"value": "f"}, "p": {"value": "f"}},
+    }
+    for read in ("f", "p"):
+        _, loaded = load(tmp_path, followed(sender, {"parameter": read, "threshold": 6, "comparator": ">"}, 2, edge=True))
+        for record in (["B.n"], ["B.n", "A.f"], ["B.n", "A.o", "A.p"]):
+            assert loaded.run(3, record=record)["B.n"].tolist() == [0, 0, 2, 4]
+    _, loaded = load(tmp_path, followed(sender, {"parameter": "k", "threshold": 4, "comparator": ">"}, 1))
+    assert loaded.run(1)["B.n"].tolist() == [1, 2]
+    assert loaded.run(1, set={"A.k": [4, 5]})["B.n"].tolist() == [[0, 1], [0, 2]]
+
+
+def test_a_threshold_of_a_state_before_its_first_execution(tmp_path):
+    below = {"parameter": "v", "threshold": 5, "comparator": "<"}
+    for begin, counts in ((0, [1, 2, 3]), (10, [0, 0, 0]), ("k*2", [0, 0, 0])):
+        sender = {"parameters": {"k": {"value": 5}, "v": {"default_initial_value": begin, "value": "v+1"}}, "output_ports": {"o": {"value": "v"}}}
+        path, loaded = load(tmp_path, followed(sender, below, 1))
+        assert loaded.run(2)["B.n"].tolist() == counts
+    assert loaded.run(2, set={"A.k": [5, 1]})["B.n"].tolist() == [[0, 1], [0, 2], [0, 3]]
+    assert loaded.run(2, initial={"A.v": 10})["B.n"].tolist() == [0, 0, 0]
+    assert loaded.run(2, initial={"A.v": [0, 10]})["B.n"].tolist() == [[1, 0], [2, 0], [3, 0]]
+
+
+def test_a_threshold_of_a_state_behind_a_parameter_that_reads_a_port(tmp_path):
+    sender = {
+        "input_ports": {"x": {"default_value": 3}},
+        "parameters": {"w": {"value": "2 * x"}, "v": {"default_initial_value": 0, "value": "v + w"}},
+        "output_ports": {"o": {"value": "v"}},
+    }
+    below = {"parameter": "v", "threshold": 5, "comparator": "<"}
+    _, loaded = load(tmp_path, followed(sender, below, 1))
+    assert loaded.run(2)["B.n"].tolist() == [1, 1, 1]
+    sender["parameters"]["v"]["default_initial_value"] = "w"
+    _, loaded = load(tmp_path, followed(sender, below, 1))
+    with pytest.raises(rondel.CallerError, match="parameter 'v': 'w': it reads parameter 'w' of node 'A' before that has a value"):
+        loaded.run(2)
+
+
+@pytest.mark.parametrize(
+    "threshold, message",
+    [
+        ({}, "the condition of node 'B': Threshold reads 2 elements of node 'A', parameter 'v'; name one by 'indices'"),
+        ({"indices": [0, 1]}, "the condition of node 'B': Threshold has 2 indices for node 'A', parameter 'v', whose shape is [2]"),
+    ],
+)
+def test_a_threshold_without_one_element_is_named(tmp_path, threshold, message):
+    sender = {"parameters": {"v": {"default_initial_value": [0, 1], "value": "v+1"}}, "output_ports": {"o": {"value": "v"}}}
+    _, loaded = load(tmp_path, followed(sender, {"parameter": "v", "threshold": 1, "comparator": "<", **threshold}, 1))
+    with pytest.raises(rondel.CallerError) as error:
+        loaded.run(1)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("begin, value, seen", [(0, "(v+1) % 3", "a[i]"), (0, "(v+1) % 3", "i & 1"), (0, "v+1", "~i"), (False, "not v", "i | False")])
+def test_values_of_edges_keep_their_dtype_under_conditions(tmp_path, begin, value, seen):
+    nodes = {
+        "S": {"parameters": {"v": {"default_initial_value": begin, "value": value}}, "output_ports": {"v": {"value": "v"}}},
+        "R": {"input_ports": {"i": {}}, "parameters": {"a": {"value": [10, 20, 30]}}, "output_ports": {"y": {"value": seen}}},
+    }
+    graph = {"nodes": nodes, "edges": {"e": {"sender": "S", "sender_port": "v", "receiver": "R", "receiver_port": "i"}}}
+    want = rondel.mdf.loads({"graphs": {"g": graph}}).run(3)["R.y"]
+    got = rondel.mdf.loads({"graphs": {"g": {**graph, "conditions": {"node_specific": {"S": condition("Always")}}}}}).run(3)["R.y"]
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want)
+
+
+def test_a_port_whose_declared_shape_is_another_under_conditions(tmp_path):
+    nodes = {
+        "S": {"parameters": {"v": {"value": [1.0, 2.0]}}, "output_ports": {"v": {"value": "v"}}},
+        "R": {"input_ports": {"i": {"shape": [3]}}, "output_ports": {"y": {"value": "i"}}},
+    }
+    graph = {"nodes": nodes, "edges": {"e": {"sender": "S", "sender_port": "v", "receiver": "R", "receiver_port": "i"}}}
+    agrees(tmp_path, {"m": {"graphs": {"g": {**graph, "conditions": {"node_specific": {"S": condition("Always")}}}}}}, 2)
+
+
+def test_a_port_of_integers_is_an_index_before_a_value_arrives():
+    node = {"input_ports": {"i": {"type": "int"}}, "parameters": {"a": {"value": [10, 20]}}, "output_ports": {"y": {"value": "a[i]"}}}
+    loaded = rondel.mdf.loads({"graphs": {"g": {"nodes": {"A": node}}}})
+    assert loaded.run(1)["A.y"].tolist() == [10, 10]
+    assert loaded.run(1, inputs={"A.i": [1, 0]})["A.y"].tolist() == [20, 10]
+
+
+def test_truth_values_run_in_onnx_runtime(tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    parameters = {
+        "n": {"default_initial_value": 0, "value": "n+1"},
+        "b": {"default_initial_value": True, "value": "not b"},
+        "c": {"value": "b if n > 2 else False"},
+    }
+    graph = {
+        "nodes": {
+            "A": {"parameters": parameters, "output_ports": {name: {"value": name} for name in parameters}},
+            "B": {"parameters": {"n": {"value": "n+1"}}, "output_ports": {"n": {"value": "n"}}},
+        },
+        "conditions": {"node_specific": {"A": condition("Always"), "B": condition("JustRan", dependency="A")}, "termination": {"environment_state_update": PASSES}},
+    }
+    for content in (graph, {"nodes": {"A": graph["nodes"]["A"]}}):
+        loaded = rondel.mdf.loads({"graphs": {"g": content}})
+        written = onnxruntime.InferenceSession(rondel.export(loaded.session(4)))
+        expected = loaded.run(4)
+        for port, rows in zip(written.get_outputs(), written.run(None, {})):
+            np.testing.assert_array_equal(rows, expected[port.name], err_msg=port.name)
+
+
+def test_a_time_scale_in_an_object_of_modeci_mdf():
+    mdf, scheduler = pytest.importorskip("modeci_mdf.mdf"), pytest.importorskip("graph_scheduler")
+
+    def counts(scale):
+        graph = mdf.Graph(id="g")
+        for id in ("A", "B"):
+            graph.nodes.append(mdf.Node(id=id))
+            graph.nodes[-1].parameters.append(mdf.Parameter(id="n", default_initial_value=0, value="n + 1"))
+            graph.nodes[-1].output_ports.append(mdf.OutputPort(id="n", value="n"))
+        after = mdf.Condition(type="AfterNCalls", dependency="A", n=3, time_scale=scale)
+        graph.conditions = mdf.ConditionSet(node_specific={"B": after}, termination={"environment_state_update": mdf.Condition(type="AfterNPasses", n=2)})
+        return rondel.mdf.loads(graph).run(2)["B.n"].tolist()
+
+    assert counts(scheduler.TimeScale.ENVIRONMENT_SEQUENCE) == counts("TimeScale.ENVIRONMENT_SEQUENCE") != counts(scheduler.TimeScale.ENVIRONMENT_STATE_UPDATE)
+
+
 def test_names_in_lists_are_nodes(tmp_path):
     """modeci_mdf compares the names in these lists with node objects, so that it fails or never ends."""
     combined = condition("AfterNCallsCombined", dependencies=["A", "B"], n=5)

@@ -132,6 +132,46 @@ def test_a_loop_of_calls_is_one_of_parts():
     np.testing.assert_array_equal(values, expected)
 
 
+def doubled(**port):
+    graph = Graph(id="g")
+    node = Node(id="A")
+    node.input_ports.append(InputPort(id="x", **port))
+    node.parameters.append(Parameter(id="sum", default_initial_value=0, value="sum + numpy.sum(x)"))
+    node.output_ports += [OutputPort(id="twice", value="2 * x"), OutputPort(id="sum", value="sum")]
+    graph.nodes.append(node)
+    return graph
+
+
+@pytest.mark.parametrize("values", [(None, 1), (1, 0.5, 2), ([1, 2], 1, [0.5, 2, 3]), (True, 2, 0.5)], ids=repr)
+def test_inputs_of_changing_types(values):
+    both = EvaluableGraph(doubled()), theirs(doubled())
+    for value in values:
+        evaluate(both, initializer=None if value is None else {"x": np.array(value)})
+
+
+@pytest.mark.parametrize("port", [{}, {"type": "int"}, {"default_value": 0}])
+def test_a_port_that_is_given_a_value_now_and_then(port):
+    for values, expected in (((None, 0.5, None, 1), [0, 0.5, 0.5, 1.5]), ((1, None, 0.5, 1), [1, 1, 1.5, 2.5])):
+        graph = EvaluableGraph(doubled(**port))
+        sums = []
+        for value in values:
+            graph.evaluate(initializer=None if value is None else {"x": value})
+            sums.append(graph.enodes["A"].evaluable_outputs["sum"].curr_value)
+        assert sums == expected
+
+
+def test_a_state_that_cannot_hold_what_it_held_is_named():
+    graph = doubled()
+    graph.nodes[0].parameters.append(Parameter(id="all", default_initial_value=0, value="all + x"))
+    graph = EvaluableGraph(graph)
+    graph.evaluate(initializer={"x": 1})
+    graph.evaluate(initializer={"x": np.array([1, 2])})
+    assert graph.enodes["A"].evaluable_parameters["all"].curr_value.tolist() == [2, 3]
+    message = r"node 'A', parameter 'all': it holds i64\[2\] of an earlier evaluation; with the inputs given now it is i64\[3\]"
+    with pytest.raises(rondel.CallerError, match=message):
+        graph.evaluate(initializer={"x": np.array([1, 2, 3])})
+
+
 @pytest.mark.parametrize("reduce", ["overwrite", "add", "multiply"])
 def test_values_given_to_input_ports(reduce):
     def driven():

@@ -73,6 +73,37 @@ def test_a_plain_scalar_is_what_pyyaml_reads(text):
             rondel.mdf.loads(source).run()
 
 
+MERGED = """
+m:
+  graphs:
+    g:
+      nodes:
+        A:
+          parameters: &values
+            a: {value: 1}
+            b: &b {value: 2}
+          output_ports: &ports {a: {value: a}, b: {value: b}}
+        B:
+          parameters:
+            b: {<<: *b, value: 5}
+            <<: *values
+          output_ports:
+            <<: [{a: {value: 10 * a}}, *ports]
+        C:
+          <<: {parameters: *values, output_ports: {'<<': {value: a}}}
+"""
+
+
+def test_merge_keys_of_yaml():
+    yaml = pytest.importorskip("yaml")
+    got = rondel.mdf.loads(MERGED).run()
+    assert {name: rows[0] for name, rows in got.items() if name != "time"} == {"A.a": 1, "A.b": 2, "B.b": 5, "B.a": 10, "C.<<": 1}
+    want = rondel.mdf.loads(yaml.safe_load(MERGED)).run()
+    assert list(got) == list(want)
+    for name, rows in want.items():
+        np.testing.assert_array_equal(got[name], rows)
+
+
 # an invalid model, message of the error
 REFUSED = [
     ('{"m": {"graphs": {', "line 1, column 19"),
@@ -81,6 +112,8 @@ REFUSED = [
     (b"m: \xff", "line 1, column 4: byte 0xff is not UTF-8"),
     ("", "this is no MDF model: it has no 'graphs'"),
     ({}, "this is no MDF model: it has no 'graphs'"),
+    ("m:\n  <<: 3", "line 2, column 7: '<<' stands before the number 3; expected a map or a list of maps"),
+    ("m:\n  <<: [{}, [1]]", "line 2, column 12: '<<' stands before a list with a list; expected maps"),
     ({"m": {"graphs": {"g": object}}}, "the model cannot be written as JSON"),
     (None, "the model is None; expected a text or a dict"),
     (3, "the model is 3; expected a text or a dict"),
@@ -171,4 +204,5 @@ def test_remarks_and_all_keys_of_mdf_are_not_warned_of():
         warnings.simplefilter("error")
         rondel.mdf.loads(model).run(2)
         for path in MODELS.iterdir():
-            rondel.mdf.load(path)
+            if path.suffix in (".json", ".yaml"):
+                rondel.mdf.load(path)

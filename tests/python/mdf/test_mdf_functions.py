@@ -77,6 +77,9 @@ ONNX = [
     ({"x": IMAGE}, "onnx::AveragePool", {"X": "x", "kernel_shape": [3, 3]}, "f"),
     ({"x": IMAGE}, "onnx::GlobalAveragePool", {"X": "x"}, "f"),
     ({"x": A}, "onnx::Softmax", {"input": "x", "axis": 1}, "f"),
+    ({"x": A}, "onnx::Softmax", {"input": "x", "axis": "2 - 1"}, "f"),
+    ({"x": A}, "onnx::LeakyRelu", {"X": "x", "alpha": "1/5"}, "f"),
+    ({"x": A}, "onnx::Reshape", {"data": "x", "shape": "numpy.array([1+2, 2])"}, "f"),
 ]  # fmt: skip
 
 
@@ -125,6 +128,30 @@ def test_a_stateful_parameter_of_an_onnx_function(tmp_path):
     got, expected = model.run(20, 0.1), mdf_engine.run(path, 20, 0.1, ["A.y", "A.noise"])
     for name, rows in expected.items():
         np.testing.assert_allclose(got[name], rows, rtol=1e-6)
+
+
+def leaky(alpha):
+    parameters = {"x": {"value": [-1.0, 2.0]}, "half": {"value": 0.5}, "alpha": alpha}
+    return {"parameters": parameters, "functions": {"f": {"function": "onnx::LeakyRelu", "args": {"X": "x"}}}, "output_ports": {"y": {"value": "f"}}}
+
+
+@pytest.mark.parametrize("alpha", [0.5, "0.25*2", "half"])
+def test_an_attribute_that_a_parameter_gives(tmp_path, alpha):
+    _, model = load(tmp_path, {"A": leaky({"value": alpha})})
+    np.testing.assert_array_equal(model.run(1)["A.y"], [[-0.5, 2.0]] * 2)
+
+
+def test_an_attribute_that_a_parameter_or_a_port_gives_is_constant(tmp_path):
+    """It is not replaced by the default of the op."""
+    message = "node 'A': function 'f': the node's 'alpha': attribute 'alpha' depends on values of the model"
+    for alpha, settings in (({"value": "alpha + 1"}, {}), ({"value": 0.5}, {"set": {"A.alpha": 0.9}})):
+        _, model = load(tmp_path, {"A": leaky(alpha)})
+        with pytest.raises(rondel.CallerError, match=message):
+            model.run(1, **settings)
+    node = {"input_ports": {"axis": {}, "x": {"default_value": [[1.0, 2.0]]}}, "functions": {"f": {"function": "onnx::Softmax", "args": {"input": "x"}}}}
+    _, model = load(tmp_path, {"A": {**node, "output_ports": {"y": {"value": "f"}}}})
+    with pytest.raises(rondel.CallerError, match="attribute 'axis' depends on values of the model"):
+        model.run(inputs={"A.axis": 0})
 
 
 # function, arguments, kind of error, message

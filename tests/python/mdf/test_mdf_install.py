@@ -22,6 +22,7 @@ CALLS = {
     "attributes": lambda f: f.softmax(A, axis=1),
     "several": lambda f: f.maxpool(IMAGE, kernel_shape=[2, 2]),
     "variadic": lambda f: f.concat(A, A, axis=0),
+    "split": lambda f: f.split(A, axis=0),
     "pad": lambda f: f.pad(A, np.array([0, 1, 0, 1]), np.array(2.0)),
     "old form": lambda f: f.reducemean(A, axes=[1]),
     "conv": lambda f: f.conv(IMAGE, np.ones((1, 1, 3, 3)), pads=[1, 1, 1, 1]),

@@ -245,6 +245,38 @@ def test_functions_see_the_previous_values_of_parameters(tmp_path):
     compare(path, model, 5, 1.0, ["A.f", "A.m"])
 
 
+def test_a_value_of_numbers_begins_with_its_initial_value(tmp_path):
+    node = {
+        "parameters": {"p": {"value": 2, "default_initial_value": 0}},
+        "functions": {"f": {"value": "p * 10"}},
+        "output_ports": {"o": {"value": "f"}, "p": {"value": "p"}},
+    }
+    path, model = load(tmp_path, {"A": node})
+    compare(path, model, 2, 1.0, ["A.o", "A.p"])
+    assert model.run(2)["A.o"].tolist() == [0, 20, 20]
+    assert model.run(2, initial={"A.p": 7})["A.o"].tolist() == [70, 20, 20]
+    assert model.run(2, set={"A.p": 7})["A.o"].tolist() == [0, 70, 70]
+    assert model.run(2, set={"A.p": [7, 8]}, initial={"A.p": [1, 2]})["A.o"].tolist() == [[10, 20], [70, 80], [70, 80]]
+
+
+def test_a_power_whose_exponent_is_not_known_is_a_float(tmp_path):
+    node = {"parameters": {"n": {"value": 3}, "k": {"value": "k + 1"}}, "output_ports": {"y": {"value": "10 ** -n"}, "z": {"value": "2 ** -k"}}}
+    path, model = load(tmp_path, {"A": node})
+    compare(path, model, 2, 1.0, ["A.y", "A.z"])
+    assert model.run(0, set={"A.n": 3})["A.y"].tolist() == [0.001]
+    assert model.run(0, set={"A.n": [3, -1]})["A.y"].tolist() == [[0.001, 10.0]]
+
+
+TWICE = {"a": {"value": 1}, "b": {"function": "linear", "args": {"variable0": "a", "slope": 2, "intercept": 3}}}
+
+
+@pytest.mark.parametrize("more", [{"value": "b"}, {"value": "2*b", "default_initial_value": "b"}, {"default_initial_value": "b", "time_derivative": "1"}])
+def test_a_value_that_is_the_result_of_a_function(tmp_path, more):
+    """Nothing reads the value that it does not have before the first execution."""
+    path, model = load(tmp_path, {"A": {"parameters": {**TWICE, "c": more}, "output_ports": {"c": {"value": "c"}}}})
+    compare(path, model, 3, 0.5, ["A.c"])
+
+
 def test_a_parameter_that_is_read_before_it_has_a_value_is_named(tmp_path):
     node = {
         "functions": {"f": {"value": "p + 1"}},
@@ -286,7 +318,7 @@ def test_extents_that_disagree_are_an_error(tmp_path):
 
 def test_extents_that_grow_are_an_error(tmp_path):
     _, model = load(tmp_path, {"A": counter(None, "[n, n]", default_initial_value=0)})
-    with pytest.raises(rondel.CallerError, match="node 'A'.*its value changes|the extents of values grow"):
+    with pytest.raises(rondel.CallerError, match="node 'A', parameter 'n': the extents of its value grow from evaluation to evaluation"):
         model.run(1)
 
 

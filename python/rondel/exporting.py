@@ -57,7 +57,8 @@ def export(
 
     model: path, bytes, ModelProto, an InferenceSession or a network. path: the file to write; None: returns the model as bytes.
     opset: of the written model; None: 21, or, if that lacks ops or types of the model, the lowest opset that has them all.
-    external_data: True writes the initializers to `path` + ".data", as is always done for models above 2 GiB.
+    external_data: True writes the initializers to `path` + ".data", as is always done for models above 2 GiB. In the name of
+        that file, "%2E" stands for a dot after a dot and "%5C" for a backslash, which onnx refuses.
     compiled: True writes the compiled graph: ops expanded, constants folded. Random draws are then written in standard
         arithmetic. They give the same numbers as a session with the same seed; the seed is one more input (default 0).
     assertions: True makes the written model fail if an assertion of the model does not hold; False leaves assertions out.
@@ -65,6 +66,8 @@ def export(
 
     A loop that ONNX's Scan can express is written as a Scan, any other loop as a Loop. (ONNX Runtime 1.31 fails on a Scan
     of extent 0, which makes no trip.)
+
+    Names, symbols and what the model says of itself are kept; doc strings of nodes and ports, and metadata of graphs, are not.
 
     Returns the bytes, or, with a path, an ExportReport. Warns (rondel.ModelWarning) as a session of the model does. Raises
     rondel.Error, and then leaves no partly written file.

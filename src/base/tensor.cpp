@@ -114,11 +114,12 @@ Tensor::Tensor(DType dtype, Shape shape)
 Tensor::Tensor(DType dtype, Shape shape, Shape strides, void* data, std::shared_ptr<void> owner)
     : dtype_(dtype), shape_(std::move(shape)), strides_(std::move(strides)), data_(data),
       owner_(std::move(owner)) {
-  invariant(shape_.size() == strides_.size(), "a view of rank {} has {} strides", shape_.size(),
-            strides_.size());
+  if (shape_.size() != strides_.size())
+    fail("Tensor: a view {} has {} strides; expected one for each axis", to_text(dtype_, shape_),
+         strides_.size());
   if (data_) return;
   if (element_count(shape_) != 0)
-    broken_invariant("a view {} of no address", to_text(dtype_, shape_));
+    fail("Tensor: a view {} needs the address of its elements, not null", to_text(dtype_, shape_));
   owner_ = allocate_bytes(0);
   data_ = owner_.get();
 }
@@ -149,7 +150,8 @@ bool Tensor::contiguous() const {
 
 Tensor Tensor::reshaped(Shape shape) const {
   if (!contiguous())
-    broken_invariant("reshape of a view that is not contiguous, {}", to_text(dtype_, shape_));
+    fail("Tensor::reshaped: the view {} is not contiguous; packed() gives a copy that is",
+         to_text(dtype_, shape_));
   if (element_count(shape) != size())
     fail("{} cannot be reshaped to [{}]: {} elements against {}", to_text(dtype_, shape_),
          join(shape, ","), size(), element_count(shape));
@@ -162,10 +164,11 @@ Tensor Tensor::strided(std::int64_t offset, Shape shape, Shape strides) const {
 }
 
 Tensor Tensor::at(std::int64_t axis, std::int64_t index) const {
-  if (axis < 0 || axis >= rank()) broken_invariant("axis {} of {}", axis, to_text(dtype_, shape_));
+  if (axis < 0 || axis >= rank())
+    fail("Tensor::at: {} has no axis {}", to_text(dtype_, shape_), axis);
   const auto a = static_cast<std::size_t>(axis);
   if (index < 0 || index >= shape_[a])
-    broken_invariant("slice {} on axis {} of {}", index, axis, to_text(dtype_, shape_));
+    fail("Tensor::at: {} has no slice {} on axis {}", to_text(dtype_, shape_), index, axis);
   Shape shape = shape_, strides = strides_;
   shape.erase(shape.begin() + axis);
   strides.erase(strides.begin() + axis);
@@ -182,8 +185,8 @@ Tensor Tensor::copy() const {
 
 void Tensor::assign(const Tensor& source) const {
   if (source.dtype_ != dtype_ || source.shape_ != shape_)
-    broken_invariant("assignment of {} to {}", to_text(source.dtype_, source.shape_),
-                     to_text(dtype_, shape_));
+    fail("Tensor::assign: {} holds no {}", to_text(dtype_, shape_),
+         to_text(source.dtype_, source.shape_));
   copy_block(source, *this);
 }
 

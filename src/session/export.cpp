@@ -35,8 +35,10 @@ ExportSource with_seed(ir::Graph g) {
   g.defaults[seed] = Tensor::scalar<std::uint64_t>(0);
   g.input_names.resize(g.root().params.size());  // a graph without other inputs has no names
   std::string& name = g.input_names[static_cast<std::size_t>(g.value(seed).position)];
-  name.clear();  // other inputs may have it
-  name = unused_name(g.input_names, "seed");
+  name.clear();
+  std::vector<std::string> others = g.input_names;
+  others.insert(others.end(), g.output_names.begin(), g.output_names.end());
+  name = unused_name(others, "seed");
   std::string note = fmt::format(
       "random draws are written out in standard arithmetic: the same numbers come for a seed as in "
       "a session; it is the input '{}', and 0 where that is left out",

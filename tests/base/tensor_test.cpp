@@ -105,6 +105,32 @@ TEST(Tensor, needs_a_value_for_each_element) {
               HasSubstr("f32[2,3] has 6 elements, but 2 values are given"));
 }
 
+TEST(Tensor, names_what_the_caller_did_wrong) {
+  const Tensor a = Tensor::zeros(DType::f32, {2, 3});
+  const auto message = [](auto&& f) { return message_of(f, Blame::caller); };
+  EXPECT_THAT(message([&] { a.at(2, 0); }), HasSubstr("Tensor::at: f32[2,3] has no axis 2"));
+  EXPECT_THAT(message([&] { a.at(-1, 0); }), HasSubstr("no axis -1"));
+  EXPECT_THAT(message([&] { a.at(0, 2); }), HasSubstr("f32[2,3] has no slice 2 on axis 0"));
+  EXPECT_THAT(message([&] {
+                a.at(1, 0).reshaped({2, 1});
+              }),
+              HasSubstr("the view f32[2] is not contiguous; packed() gives a copy"));
+  EXPECT_THAT(message([&] {
+                a.assign(Tensor::zeros(DType::f32, {3, 2}));
+              }),
+              HasSubstr("Tensor::assign: f32[2,3] holds no f32[3,2]"));
+  EXPECT_THAT(message([&] {
+                a.assign(Tensor::zeros(DType::i32, {2, 3}));
+              }),
+              HasSubstr("f32[2,3] holds no i32[2,3]"));
+  EXPECT_THAT(message([&] {
+                a.strided(0, {2}, {1, 1});
+              }),
+              HasSubstr("a view f32[2] has 2 strides; expected one for each axis"));
+  EXPECT_THAT(message([] { Tensor(DType::f32, {2}, {1}, nullptr, nullptr); }),
+              HasSubstr("a view f32[2] needs the address of its elements"));
+}
+
 TEST(Shape, names_an_index_that_is_too_large) {
   const Shape shape{4, 5};
   EXPECT_EQ(shape.at(1), 5);

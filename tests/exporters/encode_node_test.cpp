@@ -57,6 +57,16 @@ TEST(EncodeNode, AnInputThatWasAnAttributeIsOneAgain) {
   EXPECT_EQ(written(text, 17), "y = ReduceMean<axes: ints = [1]>(x)\n");
 }
 
+TEST(EncodeNode, AListOfNoAxesIsIdentity) {
+  const auto changed = [](const std::string& op) {
+    return "graph \"g\" (%x: f32[1, 3]) {\n%axes = constant value=i64[0] {}\n%y = " + op +
+           "(%x, %axes)\nyield %y\n}";
+  };
+  for (const std::string op : {"squeeze", "unsqueeze"})
+    for (const int opset : {11, 12, 13, 21})
+      EXPECT_EQ(written(changed(op), opset), "y = Identity(x)\n") << op << " " << opset;
+}
+
 TEST(EncodeNode, TheAxisOfATransformWasAnAttribute) {
   const std::string text = R"(graph "g" (%x: f32[2, 3, 4, 1]) {
     %axis = constant value=i64[] {2}
@@ -149,6 +159,75 @@ TEST(EncodeNode, SoftmaxBeforeThirteenTakesTheLastAxis) {
             "y = Softmax(x)\n");
 }
 
+TEST(EncodeNode, SoftmaxThatFlattensIsOneNodeBeforeThirteen) {
+  const auto softmax = [](const std::string& op, const std::string& extents, int opset,
+                          const std::string& other = "%x") {
+    return written("graph \"g\" (%x: f32" + extents + ", %other: f32" + extents + R"() {
+      %m = flatten(%x) axis=1
+      %s = )" + op + R"((%m) axis=1
+      %shape = shape()" +
+                       other + R"()
+      %y = reshape(%s, %shape) allowzero=1
+      yield %y
+    })",
+                   opset);
+  };
+  for (const std::string extents : {"[2, 3, 4]", "[N, M, 4]", "[N, 0, 4]"}) {
+    EXPECT_EQ(softmax("softmax", extents, 12), "y = Softmax(x)\n");
+    EXPECT_EQ(softmax("log_softmax", extents, 11), "y = LogSoftmax(x)\n");
+    EXPECT_EQ(softmax("hardmax", extents, 11), "y = Hardmax(x)\n");
+  }
+  EXPECT_THAT(softmax("softmax", "[N, M, 4]", 13), HasSubstr("Softmax<axis: int = 1>(m)"));
+  EXPECT_THAT(softmax("softmax", "[N, M, 4]", 12, "%other"), HasSubstr("If("));
+}
+
+TEST(EncodeNode, BeforeFourteenAZeroInAShapeIsTold) {
+  const auto reshaped = [](const std::string& x, const std::string& shape) {
+    return "graph \"g\" (%x: f32" + x + ", %z: f32" + shape + R"() {
+      %s = shape(%z)
+      %y = reshape(%x, %s) allowzero=1
+      yield %y
+    })";
+  };
+  EXPECT_EQ(written(reshaped("[6]", "[2, 3]"), 13), "s = Shape(z)\ny = Reshape(x, s)\n");
+  EXPECT_EQ(written(reshaped("[N]", "[2, M]"), 13), R"(s = Shape(z)
+reduce_prod = ReduceProd<keepdims: int = 0>(s)
+equal = Equal(reduce_prod, {0})
+y = If(equal)
+  then_branch() -> (constant_of_shape)
+    unsqueeze = Unsqueeze(s, {0})
+    size = Size(x)
+    gather = Gather(unsqueeze, size)
+    constant_of_shape = ConstantOfShape(gather)
+  else_branch() -> (reshape)
+    reshape = Reshape(x, s)
+)");
+  EXPECT_THAT(written(reshaped("[N]", "[0, 5]"), 13), testing::Not(HasSubstr("Reshape")));
+}
+
+TEST(EncodeNode, ZeroPointsOfChannelsAreOneOrSubtracted) {
+  const auto convolution = [](const std::string& zeros) {
+    return written(R"(graph "g" (%x: u8[1, 1, 3, 3], %w: i8[2, 1, 2, 2], %xz: u8[]) {
+      %wz = constant value=)" +
+                   zeros + R"(
+      %y = conv_integer(%x, %w, %xz, %wz)
+      yield %y
+    })");
+  };
+  EXPECT_EQ(convolution("i8[2] {0, 0}"), "y = ConvInteger(x, w, xz)\n");
+  EXPECT_EQ(convolution("i8[2] {5, 5}"), "y = ConvInteger(x, w, xz, constant)\n");
+  EXPECT_EQ(convolution("i8[1] {5}"), "y = ConvInteger(x, w, xz, wz)\n");
+  EXPECT_EQ(convolution("i8[2] {5, 6}"), R"(conv_integer = ConvInteger(x, w, xz)
+shape = Shape(w)
+expand = Expand(constant, shape)
+conv_integer_1 = ConvInteger(x, expand, xz)
+cast = Cast<to: int = 6>(wz)
+unsqueeze = Unsqueeze(cast, {1, 2})
+mul = Mul(conv_integer_1, unsqueeze)
+y = Sub(conv_integer, mul)
+)");
+}
+
 TEST(EncodeNode, AnOpThatIsTooNewIsWhatItStandsFor) {
   const std::string text = R"(graph "g" (%x: f32[2]) {
     %k = constant value=f32[2] {1.0, 2.0}
@@ -179,6 +258,15 @@ TEST(EncodeNode, WhatAnOpsetCannotSayIsRefusedByName) {
                                    21, Blame::caller);
   EXPECT_THAT(why,
               HasSubstr("opset 21 cannot express it: CumProd begins in opset 26; opset 26 has it"));
+}
+
+TEST(EncodeNode, ACastThatIsTooNewIsRefusedAsACast) {
+  EXPECT_THAT(error_of(R"(graph "g" (%x: i4[2], %s: f32[]) {
+    %y = dequantize_linear(%x, %s)
+    yield %y
+  })",
+                       13, Blame::caller),
+              HasSubstr("Cast does not take tensor(int4) as 'input' in version 13; opset 21"));
 }
 
 TEST(EncodeNode, WhatCannotBeCopiedIsRefusedByName) {

@@ -72,7 +72,7 @@ TEST(ExportLoop, ATripCountMakesALoopThatGathers) {
     }
     yield %y
   })"),
-            R"(y = Loop(m, _, s)
+            R"(y = Loop(m, {1}, s)
   body(i, go, a) -> (constant_1, b)
     e = Gather<axis: int = 1>(x, i)
     b = Add(a, e)
@@ -91,7 +91,7 @@ TEST(ExportLoop, AReversedScanIsReversedOutside) {
     yield %t
   })"),
             R"(slice = Slice(x, {-1}, {-9223372036854775808}, {0}, {-1})
-t = Loop(m, _)
+t = Loop(m, {1})
   body(i, go) -> (constant_3_1, b)
     e = Gather(slice, i)
     b = Neg(e)
@@ -114,7 +114,7 @@ gather = Gather(shape, {0})
 shape_1 = Shape(z)
 gather_1 = Gather(shape_1, {1})
 min = Min(gather, gather_1)
-t = Loop(min, _)
+t = Loop(min, {1})
   body(i, go) -> (constant_2_1, b)
     e = Gather(x, i)
     f = Gather<axis: int = 1>(z, i)
@@ -133,7 +133,7 @@ TEST(ExportLoop, StacksAreMovedAndReversedAfter) {
     }
     yield %t, %u
   })"),
-            R"(loop, loop_1 = Loop(m, _)
+            R"(loop, loop_1 = Loop(m, {1})
   body(i, go) -> (constant_1, b, i_1)
     b = Neg(x)
     constant_1 = Identity({1})
@@ -153,7 +153,7 @@ TEST(ExportLoop, AnExtentIsFilledWithZeros) {
     }
     yield %t
   })"),
-            R"(loop = Loop(m, _)
+            R"(loop = Loop(m, {1})
   body(i, go) -> (constant_1, b)
     b = Neg(x)
     constant_1 = Identity({1})
@@ -196,7 +196,7 @@ TEST(ExportLoop, AConditionThatNeverDecidesIsAStateWhereItIsRead) {
     }
     yield %t
   })"),
-            R"(unused, t = Loop(m, _, {1})
+            R"(unused, t = Loop(m, {1}, {1})
   body(i, go, go_1) -> (constant_1_1, on, seen)
     on = Less(i, x)
     seen = Not(go_1)
@@ -220,11 +220,11 @@ TEST(ExportLoop, NamesOfInnerScopesAreTheirOwn) {
     }
     yield %z
   })"),
-            R"(y = Loop(m, _, x)
+            R"(y = Loop(m, {1}, x)
   body(i, go, x_1) -> (constant_1, x_2)
     x_2 = Add(x_1, x)
     constant_1 = Identity({1})
-z = Loop(m, _, y)
+z = Loop(m, {1}, y)
   body(i_1, go_1, x_3) -> (constant_2_1, x_4)
     x_4 = Sub(x_3, x)
     constant_2_1 = Identity({1})
@@ -241,7 +241,7 @@ TEST(ExportLoop, WhatABodyHandsThroughIsCopied) {
     }
     yield %y, %t, %u, %v
   })"),
-            R"(y, t, u, v = Loop(m, _, x)
+            R"(y, t, u, v = Loop(m, {1}, x)
   body(i, go, a) -> (constant_1, b, b_1, a_1, k_1)
     b = Add(a, k)
     constant_1 = Identity({1})
@@ -391,7 +391,7 @@ TEST(ExportAssertions, ALoopThatGivesOnlyItsTripsGetsAState) {
   })");
   EXPECT_THAT(m.report.notes, testing::IsEmpty());
   EXPECT_EQ(nodes_of(m.proto.graph(), constants_of(m)),
-            R"(loop, loop_1 = Loop(m, _, {0}, {0})
+            R"(loop, loop_1 = Loop(m, {1}, {0}, {0})
   body(i, go, asserted, trips_made) -> (constant_2_1, asserted_1, add)
     unsqueeze = Unsqueeze(asserted, {0})
     not = Not(d)

@@ -209,6 +209,29 @@ Values transpose_then_multiply(ir::Builder& b, const ir::Node& n) {
   return b.add("mat_mul", {operand(0, "transpose_a"), operand(1, "transpose_b")});
 }
 
+/// Reshape before version 14 reads a 0 in the shape as an extent of x. If the shape has one, x must
+/// be empty, which the Gather asserts, and so is the result.
+Values reshape_if_not_empty(ir::Builder& b, const ir::Node& n) {
+  const ValueId x = n.inputs[0], shape = n.inputs[1];
+  const DType t = ops::dtype_of(b, x);
+  if (!n.attributes.flag("allowzero") || is_complex(t)) return {};
+  const auto empty = [&](ir::Builder& then) {
+    const ValueId list = then("unsqueeze", {shape, then.integers({0})});
+    const ValueId extents = then("gather", {list, then("size", {x})});
+    return Values{ops::as(then, then("constant_of_shape", {extents}), t)};
+  };
+  const auto reshaped = [&](ir::Builder& otherwise) {
+    return Values{otherwise("reshape", {x, shape})};
+  };
+  const auto has_zero = [](const auto& extents) { return std::ranges::count(extents, 0) > 0; };
+  if (const Tensor* list = b.graph().constant(shape))
+    return has_zero(ir::integers_of(*list)) ? empty(b) : Values{};
+  const ir::Type& y = b.graph().value(n.outputs[0]).type;
+  if (y.is_static()) return has_zero(y.static_shape()) ? empty(b) : Values{};
+  const ValueId count = b("reduce_prod", {shape}, {{"keepdims", std::int64_t{0}}});
+  return b.if_(b("equal", {count, b.scalar<std::int64_t>(0)}), empty, reshaped);
+}
+
 Values reshape_to_scalar(ir::Builder& b, const ir::Node& n) {
   return {b("reshape", {n.inputs[0], b.integers({})})};
 }
@@ -269,6 +292,7 @@ constexpr Row rows[] = {
     {"pad", pad_every_axis},
     {"mat_mul", transpose_then_multiply},
     {"one_element", reshape_to_scalar},
+    {"reshape", reshape_if_not_empty},
     {"einsum_sum", einsum},
     {"channel_normalization", normalization},
     {"batch_normalization", normalization_in_parts},

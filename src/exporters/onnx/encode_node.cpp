@@ -3,6 +3,7 @@
 #include "base/axis.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "exporters/onnx/flattened_softmax.h"
 #include "formats/onnx/protos.h"
 #include "formats/onnx/types.h"
 #include "ir/user_op.h"
@@ -42,13 +43,17 @@ std::string as_attribute(const Graph& g, EncodedNode& s, std::size_t k, const ch
   return {};
 }
 
-std::string axes_attribute(const Graph& g, const ir::Node&, EncodedNode& s) {
-  return as_attribute(g, s, 1, "axes");
+/// No axes become Identity (interoperability.h): Squeeze without the attribute removes every axis
+/// of extent 1, and Unsqueeze requires it.
+std::string some_axes_attribute(const Graph& g, const ir::Node&, EncodedNode& s) {
+  const bool listed = has_input(s, 1);
+  std::string why = as_attribute(g, s, 1, "axes");
+  return why.empty() && listed && !s.attributes.has("axes") ? "it has some axes there" : why;
 }
 
-std::string reduce(const Graph& g, const ir::Node& n, EncodedNode& s) {
+std::string reduce(const Graph& g, const ir::Node&, EncodedNode& s) {
   const bool noop = s.attributes.flag("noop_with_empty_axes");
-  std::string why = axes_attribute(g, n, s);
+  std::string why = as_attribute(g, s, 1, "axes");
   if (why.empty() && noop && !s.attributes.has("axes"))
     return "no axes mean all of them there, not none";
   s.attributes.erase("noop_with_empty_axes");
@@ -93,19 +98,28 @@ std::string remainders_of_floats(const Graph& g, const ir::Node& n, EncodedNode&
   return floored ? "its remainders of floats have the sign of the dividend (fmod = 1)" : "";
 }
 
+bool has_no_empty_axis(const ir::Type& t) {
+  return t.is_static() && std::ranges::count(t.static_shape(), 0) == 0;
+}
+
 /// In old versions a 0 in the shape means the extent of x; without a 0 the versions agree.
 std::string without_allowzero(const Graph& g, const ir::Node& n, EncodedNode& s) {
   if (!n.attributes.flag("allowzero")) return {};
   const Tensor* shape = g.constant(n.inputs[1]);
-  if (shape == nullptr || std::ranges::count(ir::integers_of(*shape), 0) > 0)
-    return "allowzero begins in version 14";
+  const bool zeros = shape == nullptr ? !has_no_empty_axis(g.value(n.outputs[0]).type)
+                                      : std::ranges::count(ir::integers_of(*shape), 0) > 0;
+  if (zeros) return "allowzero begins in version 14";
   s.attributes.erase("allowzero");
   return {};
 }
 
 /// Old versions flatten the input to a matrix at `axis`, which makes no difference for the last
-/// axis.
+/// axis. A node that is marked stands for that.
 std::string last_axis(const Graph& g, const ir::Node& n, EncodedNode& s) {
+  if (is_flattened_softmax(n)) {
+    s.attributes.erase(flattened_mark);
+    return {};
+  }
   const ir::Type& x = g.value(n.inputs[0]).type;
   if (!x.has_rank()) return "its axis counts from the front there, and the rank is not known";
   const std::int64_t axis = n.attributes.i("axis", -1);
@@ -199,8 +213,8 @@ constexpr VersionEncoding version_encodings[] = {
     {"ReduceLogSum", 1, newest_reduce, reduce},
     {"ReduceLogSumExp", 1, newest_reduce, reduce},
     {"ReduceSumSquare", 1, newest_reduce, reduce},
-    {"Squeeze", 1, 12, axes_attribute},
-    {"Unsqueeze", 1, 12, axes_attribute},
+    {"Squeeze", 1, 12, some_axes_attribute},
+    {"Unsqueeze", 1, 12, some_axes_attribute},
     {"Split", 1, 12, split_attribute},
     {"Split", 13, 17, split_equally},
     {"Mod", 10, 27, remainders_of_floats},
@@ -426,7 +440,8 @@ EncodedNode encode_loop(const Graph& g, const ir::Node& n, bool scan, int opset)
   s.inputs = n.inputs;
   if (!scan) {
     if (!p.has_trips) s.inputs.insert(s.inputs.begin(), ValueId::none);
-    if (!p.has_go) s.inputs.insert(s.inputs.begin() + 1, ValueId::none);
+    // Some readers make no trip if the condition is left out. The body's is the constant true here.
+    if (!p.has_go) s.inputs.insert(s.inputs.begin() + 1, g.region(p.body).results[0]);
   }
   const auto list = [&](const char* name, const ir::Ints& values) {
     if (std::ranges::count(values, 0) != std::ssize(values)) s.attributes.set(name, values);

@@ -101,15 +101,28 @@ void move_into_place(const fs::path& from, const fs::path& to) {
   require(!error, "cannot write '{}': {}", to.string(), error.message());
 }
 
+/// The file name of the external data. onnx refuses two dots in a row, for they may lead out of the
+/// folder, and backslashes are separators to some readers; these get the codes that URLs have.
+std::string data_name_of(const fs::path& model) {
+  std::string name;
+  for (const char c : model.filename().string() + ".data") {
+    if (c == '\\') name += "%5C";
+    else if (c == '.' && name.ends_with('.')) name += "%2E";
+    else name += c;
+  }
+  return name;
+}
+
 }  // namespace
 
 void write_files(Model& m, const fs::path& given, bool external) {
   const fs::path to = replaced_file(given);
   const TemporaryFolder temporary(to);
-  const fs::path model = temporary / to.filename();
-  const fs::path data_name = to.filename().string() + ".data";
+  // A name of its own: onnx's checker takes what stands before a backslash in `to` for a folder.
+  const fs::path model = temporary / "model.onnx";
+  const std::string data_name = data_name_of(to);
   if (external) {
-    m.report.external_bytes = write_data(m, temporary / data_name, data_name.string());
+    m.report.external_bytes = write_data(m, temporary / data_name, data_name);
     write_proto(m.proto, model);
     run_checker(m, model);
   } else {
@@ -118,11 +131,8 @@ void write_files(Model& m, const fs::path& given, bool external) {
     write_proto(m.proto, model);
   }
   m.report.bytes = fs::file_size(model);
-  if (m.report.external_bytes > 0) {
-    fs::path beside = to;
-    beside += ".data";
-    move_into_place(temporary / data_name, beside);
-  }
+  if (m.report.external_bytes > 0)
+    move_into_place(temporary / data_name, fs::path(to).replace_filename(data_name));
   move_into_place(model, to);
 }
 

@@ -14,6 +14,14 @@ using ir::Graph;
 using ir::Node;
 using ir::NodeId;
 
+/// Replaces a node of one output by the value `y`.
+void replace(Graph& g, NodeId id, ir::ValueId y) {
+  const ir::ValueId old = g.node(id).outputs[0];
+  g.value(y).name = g.value(old).name;
+  g.replace_uses(old, y);
+  g.erase_node(id);
+}
+
 /// The terms of an equation's operands, without spaces.
 std::vector<std::string> terms_of(const std::string& equation) {
   std::vector<std::string> terms{""};
@@ -121,6 +129,61 @@ bool add_empty_lists(Graph& g, NodeId id) {
   return changed;
 }
 
+/// Replaces a Squeeze or Unsqueeze of no axes by Identity.
+bool change_no_axes(Graph& g, NodeId id) {
+  const Node& n = g.node(id);
+  const Tensor* axes = n.inputs.size() > 1 && n.inputs[1] != ir::ValueId::none
+                           ? g.constant(n.inputs[1])
+                           : nullptr;
+  if (axes == nullptr || axes->size() > 0) return false;
+  ir::Builder b(g, n.region);
+  b.source(n.source);
+  b.insert_before(id);
+  replace(g, id, b("identity", {n.inputs[0]}));
+  return true;
+}
+
+/// The zero point of all channels, if it is one constant.
+std::optional<std::int64_t> one_zero_point(const Graph& g, ir::ValueId list) {
+  const Tensor* t = g.constant(list);
+  if (t == nullptr || t->size() == 0) return std::nullopt;
+  const ir::Ints zeros = ir::integers_of(*t);
+  if (std::ranges::count(zeros, zeros[0]) != std::ssize(zeros)) return std::nullopt;
+  return zeros[0];
+}
+
+/// How much the zero points of w take from the convolution: each times the sum of its window of x.
+ir::ValueId part_of_zero_points(ir::Builder& b, const Node& n) {
+  const ir::Type i32 = ir::Type::scalar(DType::i32), w = b.graph().value(n.inputs[1]).type;
+  const ir::ValueId ones = b("expand", {b.scalar(w.dtype(), 1), b("shape", {n.inputs[1]})});
+  const ir::ValueId sums = b("conv_integer", {n.inputs[0], ones, n.inputs[2]}, n.attributes);
+  ir::Ints axes;
+  for (std::int64_t k = 2; k < w.rank(); ++k) axes.push_back(k - 1);
+  const ir::ValueId zeros = b("cast", {n.inputs[3]}, {{"to", i32}});
+  return b("mul", {sums, axes.empty() ? zeros : b("unsqueeze", {zeros, b.integers(axes)})});
+}
+
+/// Gives a ConvInteger whose w has a list of zero points none, or one for all channels.
+bool convolve_without_list(Graph& g, NodeId id) {
+  const Node n = g.node(id);
+  if (n.inputs.size() < 4 || n.inputs[3] == ir::ValueId::none) return false;
+  const ir::Type zeros = g.value(n.inputs[3]).type, w = g.value(n.inputs[1]).type;
+  if (!zeros.has_rank() || zeros.rank() == 0 || !w.has_rank()) return false;
+  if (zeros.extent(0).known() && zeros.extent(0).value == 1) return false;
+  ir::Builder b(g, n.region);
+  b.source(n.source);
+  b.insert_before(id);
+  const std::optional<std::int64_t> zero = one_zero_point(g, n.inputs[3]);
+  if (zero && *zero != 0) {
+    g.set_input(id, 3, b.scalar(w.dtype(), static_cast<double>(*zero)));
+    return true;
+  }
+  ir::ValueId y = b("conv_integer", {n.inputs[0], n.inputs[1], n.inputs[2]}, n.attributes);
+  if (!zero) y = b("sub", {y, part_of_zero_points(b, n)});
+  replace(g, id, y);
+  return true;
+}
+
 constexpr int first_consistent_opset = 22, first_optional_scales = 13;
 
 }  // namespace
@@ -128,6 +191,8 @@ constexpr int first_consistent_opset = 22, first_optional_scales = 13;
 bool make_interoperable(Graph& g, NodeId id, int opset) {
   const std::string_view op = g.node(id).op->name;
   if (op == "einsum") return add_axes_under_ellipses(g, id);
+  if (op == "squeeze" || op == "unsqueeze") return change_no_axes(g, id);
+  if (op == "conv_integer") return convolve_without_list(g, id);
   if (op == "resize") return opset < first_optional_scales && add_empty_lists(g, id);
   if (op == "average_pool" || op == "max_pool")
     return opset < first_consistent_opset && pool_without_rounding(g, id);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "exporters/onnx/decompositions.h"
 #include "exporters/onnx/encode_node.h"
+#include "exporters/onnx/flattened_softmax.h"
 #include "exporters/onnx/interoperability.h"
 #include "exporters/onnx/loops.h"
 #include "exporters/onnx/opsets.h"
@@ -25,6 +26,8 @@ using ir::NodeId;
 using ir::RegionId;
 using ir::ValueId;
 using Values = std::vector<ValueId>;
+
+constexpr int first_softmax_along_axis = 13;
 
 /// The dtype substitution after which the opset's op takes a node, and how results are narrowed.
 struct Promotion {
@@ -76,6 +79,8 @@ class Legalizer {
     const std::string_view op = g_.node(n).op->name;
     if (op == "constant" || ir::user_op(*g_.node(n).op) != nullptr) return true;
     if (op == "loop") return is_scan(n) || !convert_to_loop(g_, n);
+    if (op == "reshape" && opset_ < first_softmax_along_axis && join_flattened_softmax(g_, n))
+      return false;
     if (make_interoperable(g_, n, opset_)) return false;
     const EncodedNode encoded = encode_node(g_, g_.node(n), opset_);
     return encoded.why_not.empty() || !(promote(n, encoded) || decompose_node(n));
@@ -150,6 +155,9 @@ class Legalizer {
     const ir::Node node = g_.node(n);
     std::set<std::string_view> within = expanded_from_[n];
     if (!within.insert(node.op->name).second) return false;
+    // Cast is defined by the two ops that are written as Cast: what it does not take is its limit.
+    if (node.op->name == "cast" && (within.contains("convert") || within.contains("convert_text")))
+      return false;
     ir::Builder b(g_, node.region);
     b.source(node.source);
     b.insert_before(n);

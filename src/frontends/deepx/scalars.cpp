@@ -31,7 +31,20 @@ bool underflows(std::string_view text) {
   return exponent < first - point;
 }
 
-std::optional<Number> number_of(std::string_view text) {
+/// The real number nearest to the text; its end is `end`.
+template <class T> std::optional<T> real_number(std::string_view text) {
+  T real = 0;
+  const char* const end = text.data() + text.size();
+  const auto r = std::from_chars(text.data(), end, real);
+  if (r.ptr != end || r.ec == std::errc::invalid_argument) return std::nullopt;
+  if (r.ec != std::errc::result_out_of_range) return real;
+  real = underflows(text) ? T{0} : std::numeric_limits<T>::infinity();
+  return text.starts_with('-') ? -real : real;
+}
+
+/// The number in the text, real numbers as the nearest that `dtype` has if that is float32: by way
+/// of float64 they would be rounded twice.
+std::optional<Number> number_of(std::string_view text, DType dtype) {
   if (text == "true" || text == "false") return std::int64_t{text == "true"};
   if (text.starts_with('+')) {
     text.remove_prefix(1);
@@ -42,14 +55,8 @@ std::optional<Number> number_of(std::string_view text) {
   if (const auto r = std::from_chars(text.data(), end, integer);
       r.ec == std::errc() && r.ptr == end)
     return integer;
-  double real = 0;
-  const auto r = std::from_chars(text.data(), end, real);
-  if (r.ptr != end || r.ec == std::errc::invalid_argument) return std::nullopt;
-  if (r.ec == std::errc::result_out_of_range) {
-    real = underflows(text) ? 0.0 : std::numeric_limits<double>::infinity();
-    if (text.starts_with('-')) real = -real;
-  }
-  return real;
+  if (dtype == DType::f32) return real_number<float>(text);
+  return real_number<double>(text);
 }
 
 double as_double(const Number& n) {
@@ -62,6 +69,15 @@ std::optional<std::int64_t> as_integer(const Number& n) {
   const double d = std::get<double>(n);
   if (!(d >= -0x1p63 && d < 0x1p63) || std::trunc(d) != d) return std::nullopt;
   return static_cast<std::int64_t>(d);
+}
+
+/// A double that rounds to a narrow float as the number does: an integer beyond 2^53 loses its last
+/// bits, and one bit tells that there were some.
+double as_double_to_narrow(const Number& n) {
+  const auto* i = std::get_if<std::int64_t>(&n);
+  constexpr std::int64_t last_bits = 0x7ff;
+  if (i == nullptr || std::abs(as_double(n)) < 0x1p53 || (*i & last_bits) == 0) return as_double(n);
+  return static_cast<double>((*i & ~last_bits) | (last_bits + 1));
 }
 
 /// Rounds once: an integer beyond 2^53 would be rounded twice by way of double.
@@ -85,7 +101,7 @@ bool store(const Number& n, const Tensor& t, std::int64_t k) {
     case DType::f32: *static_cast<float*>(to) = as_float(n); return true;
     case DType::f16:
     case DType::bf16:
-      *static_cast<std::uint16_t*>(to) = f64_to_narrow(t.dtype(), as_double(n));
+      *static_cast<std::uint16_t*>(to) = f64_to_narrow(t.dtype(), as_double_to_narrow(n));
       return true;
     case DType::i64: return store_integer<std::int64_t>(n, to);
     case DType::i32: return store_integer<std::int32_t>(n, to);
@@ -116,7 +132,7 @@ Number load(const Tensor& t, std::int64_t k) {
 }
 
 void store_word(const Word& w, const Tensor& t, std::int64_t k, std::string_view of) {
-  const std::optional<Number> n = number_of(w.text);
+  const std::optional<Number> n = number_of(w.text, t.dtype());
   if (!n) fail_at_position(w.at, "'{}' is no number", w.text);
   if (!store(*n, t, k))
     fail_at_position(w.at, "{}{}{} does not hold {}", of, of.empty() ? "" : ": ",
@@ -125,7 +141,7 @@ void store_word(const Word& w, const Tensor& t, std::int64_t k, std::string_view
 
 }  // namespace
 
-bool is_number(std::string_view text) { return number_of(text).has_value(); }
+bool is_number(std::string_view text) { return number_of(text, DType::f64).has_value(); }
 
 Tensor parse_scalar(const Word& w, DType dtype, std::string_view of) {
   Tensor t(dtype, {});

@@ -6,17 +6,28 @@
 #include "session/deepx/engine.h"
 #include "session/deepx/files.h"
 
-#include <algorithm>
 #include <map>
+#include <set>
 
 namespace rondel::deepx {
 namespace {
 
-/// A name for an input that no output has, because ONNX does not allow that.
-std::string unused_name(const std::vector<std::string>& outputs, const std::string& name) {
-  std::string unused = name;
-  while (std::ranges::find(outputs, unused) != outputs.end()) unused += "_in";
-  return unused;
+/// Names for the inputs that are names of no output, because ONNX does not allow that, and of no
+/// other input.
+std::vector<std::string> input_names(const std::vector<std::string>& wanted,
+                                     const std::vector<std::string>& outputs) {
+  std::set<std::string> taken(outputs.begin(), outputs.end());
+  const std::set<std::string> of_outputs = taken;
+  taken.insert(wanted.begin(), wanted.end());
+  std::vector<std::string> names;
+  for (std::string name : wanted) {
+    if (of_outputs.contains(name)) {
+      while (taken.contains(name)) name += "_in";
+      taken.insert(name);
+    }
+    names.push_back(std::move(name));
+  }
+  return names;
 }
 
 /// A program whose tensors of the session are placeholders, which are recognised by their
@@ -70,8 +81,9 @@ class Exported {
         if (output == v) output = b.constant(p.inputs[k]);
       g.erase_param(ir::RegionId::root, k);
     }
-    for (const ir::ValueId v : g.root().params)
-      g.input_names.push_back(unused_name(p.outputs, g.value(v).name));
+    std::vector<std::string> tensors;
+    for (const ir::ValueId v : g.root().params) tensors.push_back(g.value(v).name);
+    g.input_names = input_names(tensors, p.outputs);
     g.set_results(ir::RegionId::root, p.values);
     g.output_names = p.outputs;
     g.declared_outputs.resize(p.values.size());

@@ -54,6 +54,29 @@ def test_numbers_beyond_every_dtype(text, value):
     assert session["z"] == value and np.signbit(session["z"]) == np.signbit(value)
 
 
+@pytest.mark.parametrize(
+    "dtype, text, value",
+    [
+        ("bfloat16", "72339069014638593", 2.0**56 + 2.0**49),
+        ("bfloat16", "-72339069014638593", -(2.0**56) - 2.0**49),
+        ("bfloat16", "72339069014638592", 2.0**56),
+        ("bfloat16", "9223372036854775807", 2.0**63),
+        ("float16", "2049", 2048.0),
+        ("float32", "1.00000005960464477540", 1 + 2.0**-23),
+        ("float32", "1.00000005960464477539", 1.0),
+        ("float32", "9007200328482817", 2.0**53 + 2.0**30),
+        ("float32", "1e-45", 2.0**-149),
+        ("float32", "-1e-46", -0.0),
+        ("float32", "-1e39", -np.inf),
+    ],
+)
+def test_numbers_are_rounded_once(dtype, text, value):
+    session = deepx.Session()
+    session.run(f"newtensor@{dtype} [1]->t\nconstant {text}->t")
+    (stored,) = session["t"].astype(np.float64)
+    assert stored == value and np.signbit(stored) == np.signbit(value)
+
+
 def test_rows_that_set_arguments():
     session = deepx.Session()
     session.run("argset@int32 1->a1")

@@ -164,6 +164,19 @@ def test_an_exported_program_is_that_program(tmp_path):
         np.testing.assert_allclose(outputs[name], session[name], 1e-6, 1e-6, err_msg=name)
 
 
+def test_inputs_have_names_of_their_own(tmp_path):
+    session = deepx.Session()
+    session["t"], session["t_in"] = np.array([1, 2], np.float32), np.array([30, 40], np.float32)
+    session.export("add t t_in->t", tmp_path / "t.onnx")
+    model = rondel.InferenceSession(tmp_path / "t.onnx")
+    assert sorted(port.name for port in model.get_inputs()) == ["t_in", "t_in_in"]
+    assert model.run(["t"], {"t_in": session["t_in"], "t_in_in": session["t"]})[0].tolist() == [31, 42]
+    session["t_in_in"] = np.array([5, 6], np.float32)
+    session.export("add t t_in->t\nadd t t_in_in->t_in", tmp_path / "u.onnx")
+    inputs = [port.name for port in rondel.InferenceSession(tmp_path / "u.onnx").get_inputs()]
+    assert len(set(inputs)) == 3 and not set(inputs) & {"t", "t_in"} and "t_in_in" in inputs
+
+
 def test_an_exported_program_runs_elsewhere(tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime")
     session = deepx.Session()

@@ -177,6 +177,20 @@ def test_uniform_numbers(dtype):
     assert (session["c"] != other["c"]).any()
 
 
+@pytest.mark.parametrize("low, high", [(2**63 - 2, 2**63 - 1), (2**53 + 1, 2**53 + 2), (-(2**63), -(2**63) + 3), (2**62 + 1, 2**62 + 4)])
+def test_integers_beyond_those_of_float64_are_within_their_bounds(low, high):
+    session = deepx.Session(seed=2)
+    session.run(f"newtensor@int64 [300]->c\nuniform@int64 {low} {high}->c")
+    assert set(session["c"].tolist()) == set(range(low, high))
+
+
+def test_integers_of_the_whole_range_are_drawn():
+    session = deepx.Session(seed=2)
+    session.run(f"newtensor@int64 [10000]->c\nuniform@int64 {-(2**63)} {2**63 - 1}->c")
+    drawn = session["c"].astype(np.float64) / 2.0**63
+    assert abs(drawn.mean()) < 0.03 and drawn.min() < -0.99 and drawn.max() > 0.99
+
+
 def test_normal_numbers_and_dropout():
     session = deepx.Session(seed=1)
     session.run("newtensor@float32 [100 100]->c\nnormal@float32 2 0.5->c")

@@ -182,6 +182,8 @@ def test_more_lines_must_follow():
 ERRORS = [
     ("foo t->u", 1, "there is no instruction 'foo'"),
     ("adds t t->u", 1, "did you mean 'add'"),
+    ("uniform -3e38 3e38->t", 9, "the distance between -3e\\+38 and 3e\\+38 is more than float32 holds"),
+    ("uniform -1e308 1e308->d", 9, "the distance between -1e\\+308 and 1e\\+308 is more than float64 holds"),
     ("add@float32->u", 1, "'add' has 2 inputs, not 0; expected add@T a b -> c"),
     ("add@float32 t->u", 1, "'add' has 2 inputs, not 1"),
     ("add t t", 1, "'add' has 1 output, not 0; expected add@T a b -> c"),

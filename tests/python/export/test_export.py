@@ -279,6 +279,8 @@ def test_the_seed_has_a_name_of_its_own(tmp_path):
     assert any("it is the input 'seed_1', and 0 where" in note for note in report.notes), report.notes
     x = f32(0, 10)
     agree(run(tmp_path / "m.onnx", {"seed": x}), run(source, {"seed": x}))
+    output = rondel.export(model("main () => (float[2] seed) { seed = RandomUniform <shape: ints = [2]> () }"), compiled=True)
+    assert [port.name for port in onnx.load_from_string(output).graph.input] == ["seed_1"]
 
 
 def test_draws_are_not_written_out_as_they_are_read():
@@ -744,6 +746,17 @@ def test_external_data_begins_at_pages(tmp_path):
     offsets = {t.name: {e.key: e.value for e in t.external_data} for t in loaded.graph.initializer}
     assert offsets["w"] == {"location": "m.onnx.data", "offset": "0", "length": "12000"}
     assert offsets["v"] == {"location": "m.onnx.data", "offset": "12288", "length": "8000"}
+
+
+@pytest.mark.parametrize("name, data", [("a..b.onnx", "a.%2Eb.onnx.data"), ("..x", ".%2Ex.data"), ("x..", "x.%2E.data"), ("...", ".%2E.%2Edata"),
+                                        ("back\\slash.onnx", "back%5Cslash.onnx.data"), ("a%2Eb é.onnx", "a%2Eb é.onnx.data")])
+def test_names_of_external_data_that_onnx_refuses(tmp_path, name, data):
+    rondel.export(weights(), tmp_path / name, external_data=True)
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([name, data])
+    want = np.arange(3000, dtype=np.float32) + 1
+    same(session(tmp_path / name).run(None, {"x": f32(1)})[0], want)
+    same(in_onnxruntime(str(tmp_path / name), {"x": f32(1)})[0], want)
+    assert len(onnx.load(tmp_path / name).graph.initializer[0].raw_data) == 12000
 
 
 def test_bytes_hold_no_external_data():

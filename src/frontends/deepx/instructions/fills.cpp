@@ -41,7 +41,9 @@ ValueId unit_draw(Call& c, DType t, std::size_t seed) {
 
 std::string text_of(const Slot& s) { return element_text(s.number, 0, ""); }
 
-/// Integers are drawn by way of float64, so they are uniform up to its rounding.
+/// Integers are low + a draw from [0, high - low). The draw goes by way of float64, so it is
+/// uniform up to that rounding. The distance may not fit into int64: it is in uint64, and sums
+/// wrap.
 ValueId drawn_evenly(Call& c) {
   const DType t = c.dtype();
   if (is_float(t)) {
@@ -50,11 +52,19 @@ ValueId drawn_evenly(Call& c) {
     // Rounding may give `high`, which is not in the interval.
     return c("where", {c("equal", {drawn, high}), low, drawn});
   }
-  const ValueId low = c.cast(c.number(0), DType::f64), high = c.cast(c.number(1), DType::f64);
-  const ValueId drawn = c("add",
-                          {c("mul", {unit_draw(c, DType::f64, 2), c("sub", {high, low})}), low});
-  const ValueId last = c("max", {low, c("sub", {high, c.b.scalar(DType::f64, 1)})});
-  return c.cast(c("min", {c("floor", {drawn}), last}), t);
+  const ValueId low = c.cast(c.number(0), DType::i64), high = c.cast(c.number(1), DType::i64);
+  const ValueId distance = c.cast(c("sub", {high, low}), DType::u64);
+  const ValueId last = c("sub", {distance, c.b.scalar(std::uint64_t{1})});
+  const ValueId drawn = c("floor",
+                          {c("mul", {unit_draw(c, DType::f64, 2), c.cast(distance, DType::f64)})});
+  const ValueId offset = c("min", {c.cast(drawn, DType::u64), last});
+  return c.cast(c("add", {low, c.cast(offset, DType::i64)}), t);
+}
+
+/// In the dtype that the op computes in.
+double distance(const Tensor& low, const Tensor& high) {
+  const double from = real_of(low), to = real_of(high);
+  return low.dtype() == DType::f64 ? to - from : static_cast<float>(to) - static_cast<float>(from);
 }
 
 void check_bounds(const Operands& o) {
@@ -69,6 +79,11 @@ void check_bounds(const Operands& o) {
     fail_at_position(low.written->at,
                      "there is nothing in [{}, {}); expected the lower bound first: uniform {} {}",
                      text_of(low), text_of(high), text_of(high), text_of(low));
+  if (!are_integers && !std::isfinite(distance(low.number, high.number)))
+    fail_at_position(low.written->at,
+                     "the distance between {} and {} is more than float{} holds; expected bounds "
+                     "that are closer to each other",
+                     text_of(low), text_of(high), o.dtype() == DType::f64 ? 64 : 32);
   if (are_integers && integer_of(low.number) == integer_of(high.number))
     fail_at_position(low.written->at,
                      "there is nothing in [{}, {}); the upper bound is not drawn, but those below "

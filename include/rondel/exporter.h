@@ -52,9 +52,10 @@ struct ExportReport {
 };
 
 /// Reads a model and writes it to `to` as ONNX that onnx's checker accepts. External initializers
-/// go to `to` with ".data" appended. Each file is written completely or not at all. Throws Error:
-/// `caller` for a model that cannot be read, an opset that does not exist or cannot express the
-/// model (naming node and op), or a path that cannot be written.
+/// go to `to` with ".data" appended, where a dot after a dot is written as %2E and a backslash as
+/// %5C. Each file is written completely or not at all. Throws Error: `caller` for a model that
+/// cannot be read, an opset that does not exist or cannot express the model (naming node and op),
+/// or a path that cannot be written.
 RONDEL_API ExportReport export_model(const std::filesystem::path& model,
                                      const std::filesystem::path& to, const ExportOptions& = {});
 RONDEL_API ExportReport export_model(std::span<const std::byte> model,

@@ -47,7 +47,8 @@ class RONDEL_API Tensor {
   Tensor() = default;
   /// A new block, contents unspecified (strings: empty).
   Tensor(DType dtype, Shape shape);
-  /// A view of existing memory, which `owner` keeps alive. `strides` in elements.
+  /// A view of existing memory, which `owner` keeps alive. `strides` in elements. Throws
+  /// Error(caller) unless there is a stride for each extent, and an address if there are elements.
   Tensor(DType dtype, Shape shape, Shape strides, void* data, std::shared_ptr<void> owner);
 
   /// A new block with these elements, in row-major order. Throws Error(caller) unless there is one
@@ -76,17 +77,19 @@ class RONDEL_API Tensor {
   /// Keeps the block alive. Its `use_count()` tells whether other handles share the block.
   const std::shared_ptr<void>& owner() const { return owner_; }
 
-  /// The same elements with other extents; needs a contiguous tensor of equal size.
+  /// The same elements with other extents. Throws Error(caller) unless the tensor is contiguous and
+  /// the sizes are equal.
   Tensor reshaped(Shape shape) const;
   /// Another view of the same block: `offset` elements further, other extents and strides.
   Tensor strided(std::int64_t offset, Shape shape, Shape strides) const;
-  /// Slice `index` along `axis`, without that axis.
+  /// Slice `index` along `axis`, without that axis. Throws Error(caller) if there is none.
   Tensor at(std::int64_t axis, std::int64_t index) const;
   /// This tensor if it is contiguous, else a contiguous copy.
   Tensor packed() const;
   /// A contiguous copy in a new block.
   Tensor copy() const;
-  /// Copies the elements of `source` (same dtype and shape) into this tensor's block.
+  /// Copies the elements of `source` into this tensor's block. Throws Error(caller) unless dtype
+  /// and shape are the same.
   void assign(const Tensor& source) const;
 
  private:

@@ -316,31 +316,29 @@ struct Simulation::Impl {
 
   /// Widens the inputs to the dtypes that their ports have had, as the states did. A port that is
   /// given nothing now has its default, widened likewise. Returns the dtypes after it.
-  std::map<std::string, DType> widen(Values& inputs) const;
-};
-
-std::map<std::string, DType> Simulation::Impl::widen(Values& inputs) const {
-  std::map<std::string, DType> all = dtypes;
-  const auto join = [&](const std::string& name, DType dtype) {
-    const auto [at, fresh] = all.try_emplace(name, dtype);
-    return at->second = promoted(at->second, dtype);
-  };
-  for (auto& [name, t] : inputs) {
-    const DType dtype = join(name, t.dtype());
-    if (auto wide = widened(t, dtype, t.shape())) t = std::move(*wide);
-  }
-  for (const Node& n : model.graph.nodes)
-    for (const InputPort& p : n.inputs) {
-      const std::string name = n.id + "." + p.id;
-      const auto* given = std::get_if<Tensor>(&p.default_value);
-      if (inputs.contains(name) || (given == nullptr && is_given(p.default_value))) continue;
-      const Tensor zeros = given != nullptr ? *given : Tensor::zeros(p.dtype, p.shape);
-      const DType dtype = join(name, zeros.dtype());
-      if (dtype == zeros.dtype() || p.reduce != Reduce::overwrite) continue;
-      if (auto wide = widened(zeros, dtype, zeros.shape())) inputs[name] = std::move(*wide);
+  std::map<std::string, DType> widen(Values& inputs) const {
+    std::map<std::string, DType> all = dtypes;
+    const auto join = [&](const std::string& name, DType dtype) {
+      const auto [at, fresh] = all.try_emplace(name, dtype);
+      return at->second = promoted(at->second, dtype);
+    };
+    for (auto& [name, t] : inputs) {
+      const DType dtype = join(name, t.dtype());
+      if (auto wide = widened(t, dtype, t.shape())) t = std::move(*wide);
     }
-  return all;
-}
+    for (const Node& n : model.graph.nodes)
+      for (const InputPort& p : n.inputs) {
+        const std::string name = n.id + "." + p.id;
+        const auto* given = std::get_if<Tensor>(&p.default_value);
+        if (inputs.contains(name) || (given == nullptr && is_given(p.default_value))) continue;
+        const Tensor zeros = given != nullptr ? *given : Tensor::zeros(p.dtype, p.shape);
+        const DType dtype = join(name, zeros.dtype());
+        if (dtype == zeros.dtype() || p.reduce != Reduce::overwrite) continue;
+        if (auto wide = widened(zeros, dtype, zeros.shape())) inputs[name] = std::move(*wide);
+      }
+    return all;
+  }
+};
 
 Simulation::Simulation(const Model& model, const Settings& settings)
     : impl_(std::make_unique<Impl>(Impl{*model.impl_, settings})) {

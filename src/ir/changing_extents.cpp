@@ -41,13 +41,15 @@ Type ChangingExtents::outside(const Type& t) const {
 Type ChangingExtents::after(const Type& initial, const Type& state, const Type& next,
                             const Extent& trips, bool name_others) const {
   if (names_.empty() || !state.is_tensor() || !state.has_rank()) return state;
+  // The next state of a loop without trips may have another rank, or none that is known.
+  const bool keeps_rank = next.is_tensor() && next.has_rank() && next.rank() == state.rank();
   Extents extents = state.extents();
-  for (std::size_t a = 0; a < extents.size(); ++a) {
-    Extent& e = extents[a];
+  for (std::int64_t a = 0; a < state.rank(); ++a) {
+    Extent& e = extents[static_cast<std::size_t>(a)];
     if (!e.symbolic() || !names_.contains(e.symbol)) continue;
-    const Integer growth = Integer(next.extents()[a]) - Integer(e);
+    const Integer growth = keeps_rank ? Integer(next.extent(a)) - Integer(e) : Integer();
     const Extent last = growth.known() && growth.at_least(0)
-                            ? Extent(Integer(initial.extents()[a]) + growth * trips)
+                            ? Extent(Integer(initial.extent(a)) + growth * trips)
                             : Extent();
     if (last.known_or_symbolic() || !name_others) e = last;
     else e = Extent::own(e.symbol.name() + ".last");

@@ -56,6 +56,16 @@ PROGRAMS = {
             for n in (2, 0)
         ],
     ),
+    "a state whose rank is not known after a trip, in a loop that makes none": (
+        """main (int64[n] x, float[a, b, c] y) => (float[...] items) {
+  , items = Scan <num_scan_inputs = 1, body = b (float[...] s, int64 e) => (float[...] t, float[...] item) {
+    squeezed = Squeeze (s)
+    t = Mul (s, squeezed)
+    item = Identity (t)
+  }> (y, x)
+}""",
+        [({"x": np.zeros(0, np.int64), "y": np.zeros(shape, np.float32)}, [np.zeros(0, np.float32)]) for shape in ((1, 2, 0), (0, 1, 1), (2, 1, 3))],
+    ),
     "rows that an inner loop adds to the last three of a state that grows": (
         """main (float[a, b] x, int64 trips, int64 more) => (int64[c, 2] shapes) <int64[1] back = {-3}, int64[1] last = {9223372036854775807}, int64[1] zero = {0}> {
   , shapes = Loop (trips, , x) <body = b (int64 i, bool go, float[...] s) => (bool on, float[...] t, int64[2] item) {

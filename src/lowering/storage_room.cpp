@@ -153,7 +153,7 @@ void StorageRoom::visit_state(const StateExtent& state, const Trips& trips) {
   const auto whatever_is_now = [&](Symbol name) {
     return name == now ? std::optional(ir::Range{0, {}}) : std::nullopt;
   };
-  ir::Integers least{state.first};
+  ir::Integers least{state.first}, grown_names;
   Integer growth = 0;
   for (const Integer& next : alternatives(state.next)) {
     if (covers(state.now, next)) continue;
@@ -162,7 +162,10 @@ void StorageRoom::visit_state(const StateExtent& state, const Trips& trips) {
     if (!most.symbolic() || !most.symbol.has_name(now))
       least.push_back(in_earlier_trip(next, trip));
     else if (covers(ir::max(state.now, 1), next)) least.emplace_back(1);
-    else growth = ir::max(growth, ir::greatest(most - state.now, whatever_is_now));
+    else {
+      growth = ir::max(growth, ir::greatest(most - state.now, whatever_is_now));
+      if (next.symbol.is_name()) grown_names.push_back(next);
+    }
   }
   growth = in_earlier_trip(growth, state.name);
   const auto add_bound = [&](Symbol name, const Integer& grown) {
@@ -171,6 +174,8 @@ void StorageRoom::visit_state(const StateExtent& state, const Trips& trips) {
     add_fact(name, at_most_largest(Integer(name), all));
   };
   add_bound(now, trips.before);
+  // Where the next extent is, a trip is made: without this, its bound would not say so.
+  for (const Integer& next : grown_names) add_bound(next.symbol, trips.before + 1);
   if (!state.last) return;
   if (growth == Integer(0)) add_bound(state.last, 0);
   for (const Integer& most : trips.most) add_bound(state.last, most);

@@ -8,8 +8,8 @@ import numpy as np
 def difference(got, want, bitwise, unknown_extents=False):
     """The first difference of two lists of outputs: (position, words); None if there is none.
 
-    bitwise: zeros must have the same sign, too. NaNs are equal, whatever their bits. unknown_extents: an extent of an array without
-    elements may be 0 in one of them.
+    bitwise: zeros must have the same sign, too. NaNs are equal, whatever their bits. unknown_extents: arrays without elements may
+    have other extents.
     """
     for k, (a, b) in enumerate(zip(got, want, strict=True)):
         if unknown_extents and _empty_alike(a, b):
@@ -21,10 +21,8 @@ def difference(got, want, bitwise, unknown_extents=False):
 
 
 def _empty_alike(a, b):
-    """Whether both are arrays without elements of one type, whose extents agree where neither is 0."""
-    if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype == b.dtype and a.ndim == b.ndim):
-        return False
-    return a.size == 0 == b.size and all(x == y or 0 in (x, y) for x, y in zip(a.shape, b.shape, strict=True))
+    """Whether both are arrays without elements of one dtype and rank."""
+    return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and (a.dtype, a.ndim) == (b.dtype, b.ndim) and a.size == 0 == b.size
 
 
 def _value(a, b, bitwise):

@@ -66,6 +66,24 @@ PROGRAMS = {
 }""",
         [({"x": np.zeros(0, np.int64), "y": np.zeros(shape, np.float32)}, [np.zeros(0, np.float32)]) for shape in ((1, 2, 0), (0, 1, 1), (2, 1, 3))],
     ),
+    "a state broadcast by another extent of the class, in a loop that may make no trip": (
+        """main (int64[?,?] x, int64[?] y, int64 n, int64 k) => (int64[?] total) {
+  total = Loop (n, , y) <body = outer (int64 i, bool go, int64[?] s) => (bool on, int64[?] t) {
+    on = Constant <value = bool {1}> ()
+    product = Loop (k, , x) <body = inner (int64 j, bool go2, int64[?,?] p) => (bool on2, int64[?,?] q) {
+      on2 = Identity (go2)
+      q = Mul (p, y)
+    }>
+    most = ReduceMax <keepdims = 0> (product)
+    t = Add (s, most)
+  }>
+}""",
+        [
+            ({"x": np.ones((rows, columns), np.int64), "y": np.arange(1, n + 1), "n": np.int64(2), "k": np.int64(k)}, [np.arange(1, n + 1) + 2 * n**k])
+            for rows, columns, n, k in [(3, 1, 3, 2), (3, 1, 3, 1), (2, 2, 2, 3)]
+        ]
+        + [({"x": np.ones((3, 1), np.int64), "y": np.arange(1, 4), "n": np.int64(2), "k": np.int64(0)}, [np.arange(3, 6)])],
+    ),
     "rows that an inner loop adds to the last three of a state that grows": (
         """main (float[a, b] x, int64 trips, int64 more) => (int64[c, 2] shapes) <int64[1] back = {-3}, int64[1] last = {9223372036854775807}, int64[1] zero = {0}> {
   , shapes = Loop (trips, , x) <body = b (int64 i, bool go, float[...] s) => (bool on, float[...] t, int64[2] item) {

@@ -2,8 +2,8 @@
 
 What is inferred for an item follows from the shapes of all that goes in, but not from values. The body is run once with
 stand-ins: values of the right shapes, of which it is noted whether their elements are known. A result whose shape depends
-on unknown elements has no certain shape. If its declaration does not have all extents either, the machine notes that this run
-is `ambiguous`: how much is inferred is then a matter of how well.
+on unknown elements has no certain shape. If its declaration does not have all extents either, or if the body cannot run for these
+shapes, the machine notes that this run is `ambiguous`: how much is inferred is then a matter of how well.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class Certain:
 def stacks(machine, body, scope, arguments, skipped, states, axes):
     """The empty stacks of a loop that makes no trip. skipped: outputs of the body before its states."""
     given = dict(zip(body.inputs, arguments, strict=True))
-    names = _certain(body, scope, given)
+    failed = []
+    names = _certain(body, scope, given, failed)
     first = len(arguments) - states if skipped else 0  # of the states among the inputs
     while True:
         changing = [
@@ -64,7 +65,7 @@ def stacks(machine, body, scope, arguments, skipped, states, axes):
         if not changing:
             break
         given.update(dict.fromkeys(changing))  # these may change their shape
-        names = _certain(body, scope, given)
+        names = _certain(body, scope, given, failed)
     made = []
     for k, axis in enumerate(axes):
         position = skipped + states + k
@@ -80,8 +81,8 @@ def stacks(machine, body, scope, arguments, skipped, states, axes):
             shape = [] if shape is None else [e or 0 for e in shape]
         elif found is None:
             machine.presumed.append(body)
-            better = _look(_certain(body, scope, given, captures_known=True), scope, body.outputs[position])
-            if better is not None and better.value.shape != tuple(shape):
+            better = _look(_certain(body, scope, given, failed, captures_known=True), scope, body.outputs[position])
+            if failed or (better is not None and better.value.shape != tuple(shape)):
                 machine.ambiguous.append(body)  # captured constants tell another shape than the declaration
         if dtype is None:
             raise WrongProgram("a stack without trips of an unknown dtype")
@@ -91,10 +92,10 @@ def stacks(machine, body, scope, arguments, skipped, states, axes):
     return made
 
 
-def _certain(body, scope, given, captures_known=False):
-    """The stand-ins of all names of a body. captures_known: as if all that it captures were constants."""
+def _certain(body, scope, given, failed, captures_known=False):
+    """The stand-ins of all names of a body; nodes that cannot run with theirs join `failed`. captures_known: as if all that it captures were constants."""
     names = {name: None if isinstance(x, list) or x is None else Certain(x, False) for name, x in given.items()}
-    _run(body, scope, names, captures_known)
+    _run(body, scope, names, failed, captures_known)
     return names
 
 
@@ -113,17 +114,17 @@ def _look(names, scope, name, known=False):
     return None if isinstance(value, list) or value is None else Certain(value, known)
 
 
-def _run(graph, scope, names, captures_known=False):
+def _run(graph, scope, names, failed, captures_known):
     """Adds the stand-ins of all nodes of a graph."""
     names.update({name: Certain(value, True) for name, value in graph.known.items()})
     for node in graph.steps:
         inputs = [_look(names, scope, name, captures_known) if name else Certain(None, True) for name in node.inputs]
-        made = _node(node, inputs) if None not in inputs else None
+        made = _node(node, inputs, failed) if None not in inputs else None
         for k, name in enumerate(node.outputs):
             names[name] = made[k] if made else None
 
 
-def _node(node, inputs):
+def _node(node, inputs, failed):
     """The stand-ins of the results of a node; None if their shapes are not certain."""
     if node.domain or node.op not in OPS or node.op.startswith(("Sequence", "Optional", "SplitTo", "ConcatFrom")):
         return None
@@ -136,6 +137,7 @@ def _node(node, inputs):
     try:
         made = OPS[node.op]({**node.attributes, "outputs": len(node.outputs)}, *values)
     except Exception:  # whatever cannot run with stand-ins
+        failed.append(node)
         return None
     made = made if isinstance(made, list) else [made]
     return [Certain(np.asarray(x, object if isinstance(x, str) else None), known) for x in made]

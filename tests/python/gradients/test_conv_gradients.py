@@ -5,7 +5,7 @@ import pytest
 import rondel
 from models import run_as
 from onnx import parser
-from test_gradients import central_differences, check_gradient, elsewhere
+from differences import central_differences, check_gradient, elsewhere
 
 WINDOWS = {
     "1-d": ("Conv", "", (2, 3, 5), (4, 3, 2)),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import rondel
 from onnx import parser
-from test_gradients import check_gradient, elsewhere
+from differences import check_gradient, elsewhere
 
 
 def model_of(text, opset=21):

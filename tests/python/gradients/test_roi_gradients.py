@@ -4,8 +4,9 @@ import numpy as np
 import onnx
 import pytest
 import rondel
+from differences import central_differences
+from gradient_cases import i64
 from onnx import TensorProto, helper, numpy_helper
-from test_gradients import central_differences, i64
 
 RNG = np.random.default_rng(5)
 X = RNG.uniform(-2, 3, (2, 3, 7, 6))

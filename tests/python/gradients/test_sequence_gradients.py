@@ -4,7 +4,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import rondel
-from test_gradients import check_gradient, elsewhere
+from differences import check_gradient, elsewhere
 from test_loop_gradients import feeds_of, model_of
 
 #: name: (the model, the shapes or values of its inputs)

@@ -4,11 +4,11 @@ import numpy as np
 import onnx
 import pytest
 import rondel
-import test_gradients
 import test_loop_gradients
+from differences import elsewhere, feeds_of
+from gradient_cases import CASES, model_of
 from onnx import parser
-from test_gradients import elsewhere
-from test_loop_gradients import model_of, names_of
+from test_loop_gradients import names_of
 
 
 def check_tangents(model, feeds, rng, outputs):
@@ -36,20 +36,20 @@ def check_tangents(model, feeds, rng, outputs):
     return forward, {**feeds, **directions}, tangents
 
 
-@pytest.mark.parametrize("case", test_gradients.CASES, ids=repr)
+@pytest.mark.parametrize("case", CASES, ids=repr)
 def test_ops(case):
     rng = np.random.default_rng(11)
     inputs = case.draw(rng)
-    model = test_gradients.model_of(case.op, inputs, case.attributes, case.outputs, case.opset).SerializeToString()
+    model = model_of(case.op, inputs, case.attributes, case.outputs, case.opset).SerializeToString()
     outputs = [o.name for o in rondel.InferenceSession(model).get_outputs()]
-    check_tangents(model, test_gradients.feeds_of(inputs), rng, outputs)
+    check_tangents(model, feeds_of(inputs), rng, outputs)
 
 
 @pytest.mark.parametrize("case", test_loop_gradients.CASES.values(), ids=test_loop_gradients.CASES)
 def test_loops(case):
     text, given = case
-    model, rng = model_of(text), np.random.default_rng(12)
-    feeds, outputs = test_loop_gradients.feeds_of(given, rng), names_of(model_of(text))
+    model, rng = test_loop_gradients.model_of(text), np.random.default_rng(12)
+    feeds, outputs = test_loop_gradients.feeds_of(given, rng), names_of(test_loop_gradients.model_of(text))
     forward, fed, tangents = check_tangents(model, feeds, rng, outputs)
     for got, want in zip(elsewhere(forward, fed)[-len(outputs) :], tangents):
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)

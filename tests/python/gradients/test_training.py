@@ -1,203 +1,21 @@
-"""rondel.train: steps against the optimizers' formulas in NumPy, files, and wrong use."""
+"""rondel.train: losses, what is trained and what is carried, parts of a batch, fit and evaluation, and wrong use."""
 
-import os
 import signal
-import stat
 import threading
 import time
 
 import models
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import numpy_helper
+from training_models import LABELS, RANDOM, X, Y, batch_norm, classifier, cross_entropy, deep, initial, linear, mse_gradients
 
 import rondel
 from rondel import train
 
-RANDOM = np.random.default_rng(0)
-X = RANDOM.normal(size=(12, 3)).astype(np.float32)
-Y = RANDOM.normal(size=(12, 2)).astype(np.float32)
-LABELS = RANDOM.integers(0, 2, 12)
-
-
-def linear(dtype=np.float32, opset=21, **more):
-    """y = x w + b, in f32 or f64."""
-    kind = {np.float32: "float", np.float64: "double"}[dtype]
-    proto = models.model(f"linear ({kind}[N, 3] x) => ({kind}[N, 2] y) {{ p = MatMul (x, w) y = Add (p, b) }}", opset)
-    random = np.random.default_rng(1)
-    for name, shape in {"w": (3, 2), "b": (2,)}.items():
-        proto.graph.initializer.append(numpy_helper.from_array(random.normal(size=shape).astype(dtype), name))
-    for key, value in more.items():
-        setattr(proto, key, value)
-    return proto
-
-
-def initial(proto):
-    return {t.name: numpy_helper.to_array(t).astype(np.float64) for t in proto.graph.initializer}
-
-
-def mse_gradients(p, x, y):
-    """(the loss, its gradients) in f64."""
-    x, y = x.astype(np.float64), y.astype(np.float64)
-    error = x @ p["w"] + p["b"] - y
-    scaled = 2 * error / error.size
-    return np.mean(error**2), {"w": x.T @ scaled, "b": scaled.sum(0)}
-
-
-# ---- the optimizers, with the formulas of their papers (and of ONNX's text)
-
-
-def sgd(p, g, s, t, lr, momentum=0, nesterov=False, weight_decay=0):
-    g = g + weight_decay * p
-    s["v"] = momentum * s.get("v", 0) + g
-    return p - lr * (g + momentum * s["v"] if nesterov else s["v"])
-
-
-def adam(p, g, s, t, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled=False):
-    if decoupled:
-        p = p * (1 - lr * weight_decay)
-    else:
-        g = g + weight_decay * p
-    s["m"] = betas[0] * s.get("m", 0) + (1 - betas[0]) * g
-    s["v"] = betas[1] * s.get("v", 0) + (1 - betas[1]) * g * g
-    corrected = lr * np.sqrt(1 - betas[1] ** (t + 1)) / (1 - betas[0] ** (t + 1))
-    return p - corrected * s["m"] / (np.sqrt(s["v"]) + eps)
-
-
-def adagrad(p, g, s, t, lr, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10):
-    g = g + weight_decay * p
-    s["h"] = s.get("h", initial_accumulator_value) + g * g
-    return p - lr / (1 + t * lr_decay) * g / (np.sqrt(s["h"]) + eps)
-
-
-CASES = {
-    "sgd": (train.SGD(lr=0.1), sgd, {"lr": 0.1}),
-    "sgd-decay": (train.SGD(lr=0.1, weight_decay=0.2), sgd, {"lr": 0.1, "weight_decay": 0.2}),
-    "momentum": (train.SGD(lr=0.1, momentum=0.8, weight_decay=0.01), sgd, {"lr": 0.1, "momentum": 0.8, "weight_decay": 0.01}),
-    "nesterov": (train.SGD(lr=0.1, momentum=0.8, nesterov=True), sgd, {"lr": 0.1, "momentum": 0.8, "nesterov": True}),
-    "adam": (train.Adam(lr=0.05), adam, {"lr": 0.05}),
-    "adam-all": (train.Adam(0.05, (0.7, 0.9), 1e-3, 0.1), adam, {"lr": 0.05, "betas": (0.7, 0.9), "eps": 1e-3, "weight_decay": 0.1}),
-    "adamw": (train.AdamW(lr=0.05, weight_decay=0.5), adam, {"lr": 0.05, "weight_decay": 0.5, "decoupled": True}),
-    "adagrad": (train.Adagrad(lr=0.1), adagrad, {"lr": 0.1}),
-    "adagrad-all": (
-        train.Adagrad(0.1, 0.3, 0.01, 0.5, 1e-3),
-        adagrad,
-        {"lr": 0.1, "lr_decay": 0.3, "weight_decay": 0.01, "initial_accumulator_value": 0.5, "eps": 1e-3},
-    ),
-}
-
-
-def follow(update, settings, proto, steps, gradients_of=lambda g: g, rates=None):
-    """(losses, parameters after `steps` steps), in f64."""
-    p, states, losses = initial(proto), {"w": {}, "b": {}}, []
-    for t in range(steps):
-        loss, gradients = mse_gradients(p, X, Y)
-        gradients = gradients_of(gradients)
-        losses.append(loss)
-        now = settings if rates is None else {**settings, "lr": settings["lr"] * rates(t)}
-        p = {name: update(p[name], gradients[name], states[name], t, **now) for name in p}
-    return losses, p
-
-
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_steps_follow_the_formulas(case, dtype):
-    optimizer, update, settings = CASES[case]
-    proto = linear(dtype)
-    trainer = train.Trainer(proto, "mse", optimizer)
-    batch = {"x": X.astype(dtype), "target": Y.astype(dtype)}
-    losses = [trainer.step(batch) for _ in range(7)]
-    want_losses, want = follow(update, settings, proto, 7)
-    # Attributes of ONNX's optimizers are f32, even in an f64 model.
-    tolerance = {"rtol": 2e-5, "atol": 2e-6} if dtype is np.float32 else {"rtol": 1e-6, "atol": 1e-8}
-    np.testing.assert_allclose(losses, want_losses, **tolerance)
-    for name, x in trainer.parameters.items():
-        assert x.dtype == dtype and x.shape == want[name].shape
-        np.testing.assert_allclose(x, want[name], **tolerance)
-    assert trainer.steps == 7 and isinstance(losses[0], float)
-
-
-def test_options_are_the_trainers_own_and_the_step_is_what_is_written(tmp_path):
-    options = rondel.SessionOptions()
-    options.optimized_model_filepath = str(tmp_path / "step.onnx")
-    trainer = train.Trainer(linear(), "mse", sess_options=options)
-    written = (tmp_path / "step.onnx").read_bytes()
-    options.add_session_config_entry("session.no_such_entry", "1")  # no longer of the trainer
-    trainer.evaluate({"x": X, "target": Y})
-    trainer.gradients({"x": X, "target": Y})
-    trainer.predict({"x": X})
-    assert (tmp_path / "step.onnx").read_bytes() == written
-    assert options.optimized_model_filepath == str(tmp_path / "step.onnx")
-
-
-def test_gradients_are_clipped_together():
-    def clipped(g):
-        norm = np.sqrt(sum((x**2).sum() for x in g.values()))
-        assert norm > 0.05
-        return {name: x * 0.05 / norm for name, x in g.items()}
-
-    proto = linear()
-    trainer = train.Trainer(proto, "mse", train.SGD(lr=1.0), clip_norm=0.05)
-    for _ in range(3):
-        trainer.step({"x": X, "target": Y})
-    _, want = follow(sgd, {"lr": 1.0}, proto, 3, clipped)
-    for name, x in trainer.parameters.items():
-        np.testing.assert_allclose(x, want[name], rtol=2e-5, atol=2e-6)
-
-
-def test_a_small_gradient_is_not_clipped():
-    batch = {"x": X, "target": Y}
-    plain, clipped = (train.Trainer(linear(), "mse", train.SGD(lr=0.1), **how) for how in ({}, {"clip_norm": 1e6, "clip_value": 1e6}))
-    plain.step(batch), clipped.step(batch)
-    for name, x in plain.parameters.items():
-        assert np.array_equal(x, clipped.parameters[name])
-
-
-def test_gradients_are_clipped_one_by_one():
-    proto = linear()
-    trainer = train.Trainer(proto, "mse", train.SGD(lr=1.0), clip_value=0.02)
-    for _ in range(3):
-        trainer.step({"x": X, "target": Y})
-    _, want = follow(sgd, {"lr": 1.0}, proto, 3, lambda g: {n: np.clip(x, -0.02, 0.02) for n, x in g.items()})
-    for name, x in trainer.parameters.items():
-        np.testing.assert_allclose(x, want[name], rtol=2e-5, atol=2e-6)
-
-
-@pytest.mark.parametrize("schedule", [lambda step: 1 / (1 + step), [1, 1 / 2, 1 / 3, 1 / 4]])
-def test_the_schedule_multiplies_the_rate(schedule):
-    proto = linear()
-    trainer = train.Trainer(proto, "mse", train.Adam(lr=0.1), schedule=schedule)
-    for step in range(6):
-        factor = schedule(step) if callable(schedule) else schedule[min(step, 3)]
-        assert trainer.learning_rate == pytest.approx(0.1 * factor)
-        trainer.step({"x": X, "target": Y})
-    rates = schedule if callable(schedule) else lambda t: schedule[min(t, 3)]
-    _, want = follow(adam, {"lr": 0.1}, proto, 6, rates=rates)
-    for name, x in trainer.parameters.items():
-        np.testing.assert_allclose(x, want[name], rtol=2e-5, atol=2e-6)
-
 
 # ---- losses
-
-
-CLASSIFIER = "net (float[N, 3] x) => (float[N, 2] logits, float[N, 2] log) { logits = MatMul (x, w) log = LogSoftmax <axis = 1> (logits) }"
-
-
-def classifier(opset=21):
-    proto = models.model(CLASSIFIER, opset)
-    proto.graph.initializer.append(numpy_helper.from_array(np.random.default_rng(2).normal(size=(3, 2)).astype(np.float32), "w"))
-    return proto
-
-
-def cross_entropy(w, x, labels):
-    """(the mean, its gradient) in f64."""
-    z = x.astype(np.float64) @ w
-    p = np.exp(z - z.max(1, keepdims=True))
-    p /= p.sum(1, keepdims=True)
-    one_hot = np.eye(2)[labels]
-    return -np.log((p * one_hot).sum(1)).mean(), x.astype(np.float64).T @ (p - one_hot) / len(x)
 
 
 @pytest.mark.parametrize("opset", [11, 13, 21])
@@ -238,18 +56,6 @@ def test_the_loss_may_be_an_output_of_the_model():
 
 
 # ---- which initializers are trained
-
-
-DEEP = """deep (float[N, 3] x) => (float[N, 2] y) <float two = {2}, int64[2] shape = {-1, 4}> {
-  a = MatMul (x, w1) r = Relu (a) d = Mul (r, two) s = Reshape (d, shape) y = MatMul (s, w2) }"""
-
-
-def deep():
-    proto = models.model(DEEP)
-    random = np.random.default_rng(3)
-    for name, shape in {"w1": (3, 4), "w2": (4, 2), "unused": (5,)}.items():
-        proto.graph.initializer.append(numpy_helper.from_array(random.normal(size=shape).astype(np.float32), name))
-    return proto
 
 
 def test_weights_are_trained_and_settings_are_not():
@@ -310,16 +116,6 @@ def test_dropout_is_in_training_mode_during_steps_only():
     assert trainers[0].evaluate(batch) == 1
     off = train.Trainer(proto, "mse", "sgd", training_mode=False)
     assert off.step(batch) == 1
-
-
-BATCH_NORM = "net (float[N, 3] x) => (float[N, 3] y) { n = BatchNormalization <momentum = 0.75> (x, scale, bias, mean, var) y = Mul (n, w) }"
-
-
-def batch_norm():
-    proto = models.model(BATCH_NORM)
-    for name, value in {"scale": 1, "bias": 0, "mean": 0.5, "var": 2, "w": 1}.items():
-        proto.graph.initializer.append(numpy_helper.from_array(np.full(3, value, np.float32), name))
-    return proto
 
 
 def test_running_statistics_are_carried(tmp_path):
@@ -561,139 +357,10 @@ def test_ctrl_c_leaves_whole_steps():
     assert all(np.array_equal(p, other.parameters[name]) for name, p in interrupted.parameters.items())
 
 
-# ---- files
-
-
-def test_a_resumed_run_is_the_same_bit_by_bit(tmp_path):
-    data = {"x": X, "target": Y}
-
-    def trainer(seed=4):
-        return train.Trainer(linear(), "mse", train.Adam(0.05), seed=seed, schedule=lambda step: 1 / (1 + step))
-
-    whole = trainer()
-    losses = whole.fit(data, epochs=4, batch_size=5, progress=False)
-    first = trainer()
-    first.fit(data, epochs=2, batch_size=5, progress=False)
-    first.save(tmp_path / "state")
-    assert os.listdir(tmp_path) == ["state"]
-    second = trainer(seed=9).resume(tmp_path / "state")
-    assert second.steps == 6
-    assert second.fit(data, epochs=2, batch_size=5, progress=False) == losses[2:]
-    assert all(np.array_equal(x, second.parameters[name]) for name, x in whole.parameters.items())
-
-
-def test_what_cannot_be_resumed(tmp_path):
-    trainer = train.Trainer(linear(), "mse", "adam")
-    trainer.save(tmp_path / "state")
-    for other, message in [
-        (train.Trainer(linear(), "mse", "sgd"), "saved with Adam; this trainer has SGD"),
-        (train.Trainer(linear(), "mse", "adam", frozen="b"), "saved with other parameters: it lacks none and has 'b'"),
-        (train.Trainer(linear(np.float64), "mse", "adam"), "as float32.*; expected float64"),
-    ]:
-        with pytest.raises(rondel.CallerError, match=message):
-            other.resume(tmp_path / "state")
-        assert other.steps == 0
-    (tmp_path / "broken").write_bytes(b"PK\x03\x04 and no more")
-    np.savez(tmp_path / "other.npz", a=np.zeros(3))
-    for name in ("broken", "other.npz", "missing", "."):
-        with pytest.raises(rondel.CallerError, match="is no saved trainer"):
-            trainer.resume(tmp_path / name)
-
-
-def annotated(**more):
-    proto = linear(producer_name="somebody", doc_string="a line", **more)
-    proto.metadata_props.add(key="license", value="mine")
-    proto.graph.node[0].name = "product"
-    proto.graph.initializer[1].doc_string = "the bias"
-    return proto
-
-
-def without_weights(proto):
-    copy = onnx.ModelProto()
-    copy.CopyFrom(proto)
-    for t in copy.graph.initializer:
-        t.ClearField("raw_data"), t.ClearField("float_data"), t.ClearField("external_data")
-    return copy
-
-
-def check_written(path, trainer, original):
-    onnx.checker.check_model(str(path), full_check=True)
-    loaded = onnx.load(path, load_external_data=False)
-    assert without_weights(loaded) == without_weights(original)
-    ours = rondel.InferenceSession(path).run(None, {"x": X})[0]
-    theirs = ort.InferenceSession(path).run(None, {"x": X})[0]
-    assert np.array_equal(ours, trainer.predict({"x": X})[0])
-    np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
-
-
-def test_weights_go_back_into_the_same_file(tmp_path):
-    path = tmp_path / "linear.onnx"
-    original = annotated()
-    del original.graph.initializer[1]
-    original.graph.initializer.append(helper.make_tensor("b", TensorProto.FLOAT, [2], [1.5, 2.5]))  # float_data
-    onnx.save(original, path)
-    os.chmod(path, 0o640)
-    trainer = train.Trainer(path, "mse", "adam")
-    trainer.fit({"x": X, "target": Y}, epochs=3, progress=False)
-    trainer.write_model()
-    check_written(path, trainer, original)
-    assert stat.S_IMODE(os.stat(path).st_mode) == 0o640
-    assert os.listdir(tmp_path) == ["linear.onnx"]
-    trainer.step({"x": X, "target": Y})
-    trainer.write_model(tmp_path / "other.onnx")
-    check_written(tmp_path / "other.onnx", trainer, original)
-
-
-def test_external_data_stay_external(tmp_path):
-    path = tmp_path / "linear.onnx"
-    onnx.save(annotated(), path, save_as_external_data=True, location="weights.bin", size_threshold=0)
-    original = onnx.load(path, load_external_data=False)
-    size = (tmp_path / "weights.bin").stat().st_size
-    trainer = train.Trainer(path, "mse", "adam")
-    trainer.fit({"x": X, "target": Y}, epochs=3, progress=False)
-    trainer.write_model()
-    check_written(path, trainer, original)
-    assert sorted(os.listdir(tmp_path)) == ["linear.onnx", "weights.bin"]
-    assert (tmp_path / "weights.bin").stat().st_size == size
-    assert onnx.load(path, load_external_data=False) == original  # only the data file changed
-    folder = tmp_path / "elsewhere"
-    folder.mkdir()
-    for _ in range(2):  # the second time, the file is replaced
-        trainer.write_model(folder / "copy.onnx")
-        check_written(folder / "copy.onnx", trainer, original)
-        assert sorted(os.listdir(folder)) == ["copy.onnx", "copy.onnx.data"]
-
-
-def test_data_of_the_trained_model_are_not_overwritten_by_another_ones(tmp_path):
-    path = tmp_path / "base.onnx"
-    onnx.save(annotated(), path, save_as_external_data=True, location="m.onnx.data", size_threshold=0)
-    before = (tmp_path / "m.onnx.data").read_bytes()
-    trainer = train.Trainer(path, "mse", "adam")
-    trainer.fit({"x": X, "target": Y}, epochs=1, progress=False)
-    with pytest.raises(rondel.CallerError, match="m.onnx.data' holds data of the model that is trained"):
-        trainer.write_model(tmp_path / "m.onnx")
-    assert (tmp_path / "m.onnx.data").read_bytes() == before and not (tmp_path / "m.onnx").exists()
-
-
 def test_targets_are_not_broadcast_against_outputs():
     trainer = train.Trainer(linear(), "mse", "adam")
     with pytest.raises(rondel.CallerError):
         trainer.step({"x": X, "target": Y[:1]})
-
-
-def test_a_file_that_cannot_be_written_is_left(tmp_path):
-    path = tmp_path / "linear.onnx"
-    onnx.save(linear(), path)
-    before = path.read_bytes()
-    trainer = train.Trainer(path, "mse", "adam")
-    trainer.step({"x": X, "target": Y})
-    with pytest.raises(rondel.CallerError, match="cannot be written"):
-        trainer.write_model(tmp_path / "missing" / "linear.onnx")
-    with pytest.raises(rondel.CallerError, match="cannot be written"):
-        trainer.save(tmp_path / "missing" / "state")
-    assert path.read_bytes() == before and os.listdir(tmp_path) == ["linear.onnx"]
-    with pytest.raises(rondel.CallerError, match="was not given as a path; name a file"):
-        train.Trainer(linear(), "mse", "adam").write_model()
 
 
 def test_a_network_is_trained(tmp_path):

@@ -1,0 +1,140 @@
+"""rondel.train: runs that are resumed, and trained weights that go back into the model's file."""
+
+import os
+import stat
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from onnx import TensorProto, helper
+from training_models import X, Y, linear
+
+import rondel
+from rondel import train
+
+
+def test_a_resumed_run_is_the_same_bit_by_bit(tmp_path):
+    data = {"x": X, "target": Y}
+
+    def trainer(seed=4):
+        return train.Trainer(linear(), "mse", train.Adam(0.05), seed=seed, schedule=lambda step: 1 / (1 + step))
+
+    whole = trainer()
+    losses = whole.fit(data, epochs=4, batch_size=5, progress=False)
+    first = trainer()
+    first.fit(data, epochs=2, batch_size=5, progress=False)
+    first.save(tmp_path / "state")
+    assert os.listdir(tmp_path) == ["state"]
+    second = trainer(seed=9).resume(tmp_path / "state")
+    assert second.steps == 6
+    assert second.fit(data, epochs=2, batch_size=5, progress=False) == losses[2:]
+    assert all(np.array_equal(x, second.parameters[name]) for name, x in whole.parameters.items())
+
+
+def test_what_cannot_be_resumed(tmp_path):
+    trainer = train.Trainer(linear(), "mse", "adam")
+    trainer.save(tmp_path / "state")
+    for other, message in [
+        (train.Trainer(linear(), "mse", "sgd"), "saved with Adam; this trainer has SGD"),
+        (train.Trainer(linear(), "mse", "adam", frozen="b"), "saved with other parameters: it lacks none and has 'b'"),
+        (train.Trainer(linear(np.float64), "mse", "adam"), "as float32.*; expected float64"),
+    ]:
+        with pytest.raises(rondel.CallerError, match=message):
+            other.resume(tmp_path / "state")
+        assert other.steps == 0
+    (tmp_path / "broken").write_bytes(b"PK\x03\x04 and no more")
+    np.savez(tmp_path / "other.npz", a=np.zeros(3))
+    for name in ("broken", "other.npz", "missing", "."):
+        with pytest.raises(rondel.CallerError, match="is no saved trainer"):
+            trainer.resume(tmp_path / name)
+
+
+def annotated(**more):
+    proto = linear(producer_name="somebody", doc_string="a line", **more)
+    proto.metadata_props.add(key="license", value="mine")
+    proto.graph.node[0].name = "product"
+    proto.graph.initializer[1].doc_string = "the bias"
+    return proto
+
+
+def without_weights(proto):
+    copy = onnx.ModelProto()
+    copy.CopyFrom(proto)
+    for t in copy.graph.initializer:
+        t.ClearField("raw_data"), t.ClearField("float_data"), t.ClearField("external_data")
+    return copy
+
+
+def check_written(path, trainer, original):
+    onnx.checker.check_model(str(path), full_check=True)
+    loaded = onnx.load(path, load_external_data=False)
+    assert without_weights(loaded) == without_weights(original)
+    ours = rondel.InferenceSession(path).run(None, {"x": X})[0]
+    theirs = ort.InferenceSession(path).run(None, {"x": X})[0]
+    assert np.array_equal(ours, trainer.predict({"x": X})[0])
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_weights_go_back_into_the_same_file(tmp_path):
+    path = tmp_path / "linear.onnx"
+    original = annotated()
+    del original.graph.initializer[1]
+    original.graph.initializer.append(helper.make_tensor("b", TensorProto.FLOAT, [2], [1.5, 2.5]))  # float_data
+    onnx.save(original, path)
+    os.chmod(path, 0o640)
+    trainer = train.Trainer(path, "mse", "adam")
+    trainer.fit({"x": X, "target": Y}, epochs=3, progress=False)
+    trainer.write_model()
+    check_written(path, trainer, original)
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o640
+    assert os.listdir(tmp_path) == ["linear.onnx"]
+    trainer.step({"x": X, "target": Y})
+    trainer.write_model(tmp_path / "other.onnx")
+    check_written(tmp_path / "other.onnx", trainer, original)
+
+
+def test_external_data_stay_external(tmp_path):
+    path = tmp_path / "linear.onnx"
+    onnx.save(annotated(), path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    original = onnx.load(path, load_external_data=False)
+    size = (tmp_path / "weights.bin").stat().st_size
+    trainer = train.Trainer(path, "mse", "adam")
+    trainer.fit({"x": X, "target": Y}, epochs=3, progress=False)
+    trainer.write_model()
+    check_written(path, trainer, original)
+    assert sorted(os.listdir(tmp_path)) == ["linear.onnx", "weights.bin"]
+    assert (tmp_path / "weights.bin").stat().st_size == size
+    assert onnx.load(path, load_external_data=False) == original  # only the data file changed
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    for _ in range(2):  # the second time, the file is replaced
+        trainer.write_model(folder / "copy.onnx")
+        check_written(folder / "copy.onnx", trainer, original)
+        assert sorted(os.listdir(folder)) == ["copy.onnx", "copy.onnx.data"]
+
+
+def test_data_of_the_trained_model_are_not_overwritten_by_another_ones(tmp_path):
+    path = tmp_path / "base.onnx"
+    onnx.save(annotated(), path, save_as_external_data=True, location="m.onnx.data", size_threshold=0)
+    before = (tmp_path / "m.onnx.data").read_bytes()
+    trainer = train.Trainer(path, "mse", "adam")
+    trainer.fit({"x": X, "target": Y}, epochs=1, progress=False)
+    with pytest.raises(rondel.CallerError, match="m.onnx.data' holds data of the model that is trained"):
+        trainer.write_model(tmp_path / "m.onnx")
+    assert (tmp_path / "m.onnx.data").read_bytes() == before and not (tmp_path / "m.onnx").exists()
+
+
+def test_a_file_that_cannot_be_written_is_left(tmp_path):
+    path = tmp_path / "linear.onnx"
+    onnx.save(linear(), path)
+    before = path.read_bytes()
+    trainer = train.Trainer(path, "mse", "adam")
+    trainer.step({"x": X, "target": Y})
+    with pytest.raises(rondel.CallerError, match="cannot be written"):
+        trainer.write_model(tmp_path / "missing" / "linear.onnx")
+    with pytest.raises(rondel.CallerError, match="cannot be written"):
+        trainer.save(tmp_path / "missing" / "state")
+    assert path.read_bytes() == before and os.listdir(tmp_path) == ["linear.onnx"]
+    with pytest.raises(rondel.CallerError, match="was not given as a path; name a file"):
+        train.Trainer(linear(), "mse", "adam").write_model()

@@ -92,14 +92,8 @@ class LoopCutter {
   }
   /// The trip count, i64[]. For a loop with a condition, it is an output of the loop.
   ValueId count() {
-    if (parts_.has_go) {
-      const std::size_t last = parts_.states + parts_.stacks;
-      if (g_.node(n_).outputs[last] == ValueId::none) {
-        g_.erase_output(n_, last);
-        g_.insert_output(n_, last, Type::scalar(DType::i64), {});
-      }
-      return g_.node(n_).outputs[last];
-    }
+    if (parts_.has_go)
+      return ir::restored_output(g_, n_, parts_.states + parts_.stacks, Type::scalar(DType::i64));
     if (parts_.has_trips) return trips_asked_for();
     ValueId least = ValueId::none;
     for (std::size_t k = 0; k < parts_.scans; ++k) {

@@ -199,4 +199,10 @@ void LoopEditor::reorder_stacks(std::span<const std::size_t> order) {
   commit();
 }
 
+ValueId restored_output(Graph& g, NodeId loop, std::size_t j, const Type& t) {
+  if (const ValueId v = g.node(loop).outputs[j]; v != ValueId::none) return v;
+  g.erase_output(loop, j);
+  return g.insert_output(loop, j, Type(t), {});
+}
+
 }  // namespace rondel::ir

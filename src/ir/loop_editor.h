@@ -75,4 +75,7 @@ class LoopEditor {
   LoopParts parts_;
 };
 
+/// Output `j` of a loop, which gets this type if the loop has no such output yet.
+ValueId restored_output(Graph&, NodeId loop, std::size_t j, const Type&);
+
 }  // namespace rondel::ir

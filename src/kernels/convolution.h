@@ -35,6 +35,9 @@ struct Sizes {
   /// Elements of a row and of a plane of x with its padding, as far as windows read it
   /// (`PaddedInput`); at most 2^60.
   std::int64_t padded_row, padded_plane;
+
+  /// Whether y has no elements, so that nothing is computed, whatever the other extents are.
+  bool is_empty() const { return images == 0 || maps == 0 || out_size == 0; }
 };
 
 /// The operands and sizes of one call.
@@ -65,7 +68,7 @@ template <class T, class Algorithm> class Conv final : public SizedKernel {
     Workspace counted;
     Convolution<T> c = sizes(o);
     lay_out(counted, c, o);
-    Algorithm().lay_out(counted, c);
+    if (!c.is_empty()) Algorithm().lay_out(counted, c);
     return counted.bytes();
   }
 
@@ -76,6 +79,7 @@ template <class T, class Algorithm> class Conv final : public SizedKernel {
     Workspace workspace(v.back());
     Convolution<T> c = sizes(o);
     const PackingBuffers packing = lay_out(workspace, c, o);
+    if (c.is_empty()) return done;
     Algorithm algorithm;
     algorithm.lay_out(workspace, c);
     c.x = row_major(stop, v[0], rank_, packing.x);
@@ -83,7 +87,7 @@ template <class T, class Algorithm> class Conv final : public SizedKernel {
     c.bias = o[2].given ? row_major(stop, v[2], 1, packing.bias) : nullptr;
     c.y = static_cast<T*>(v[3].data);
     set_axes(c, o);
-    if (c.images * c.maps * c.out_size > 0) algorithm.run(stop, c);
+    algorithm.run(stop, c);
     return done;
   }
 

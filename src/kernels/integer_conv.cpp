@@ -23,6 +23,8 @@ struct ByteOperands {
   std::int64_t in_size, out_size, window_size;  ///< elements of a plane of x, of y, of w
   bool whole_planes;  ///< the window has one element and reads each plane of x as it is
 
+  /// Whether y has no elements, so that nothing is computed, whatever the other extents are.
+  bool is_empty() const { return images == 0 || groups == 0 || maps == 0 || out_size == 0; }
   std::int64_t elements() const { return channels * window_size; }
   std::int32_t w_zero(std::int64_t map) const {
     return w_zeros.data == nullptr ? 0 : w_zeros[zero_per_map ? map : 0];
@@ -171,7 +173,7 @@ template <class Algorithm> class IntegerConvKernel final : public SizedKernel {
     Workspace counted;
     const ByteOperands all = sizes(o);
     lay_out(counted, o);
-    Algorithm().lay_out(counted, all);
+    if (!all.is_empty()) Algorithm().lay_out(counted, all);
     return counted.bytes();
   }
 
@@ -185,6 +187,7 @@ template <class Algorithm> class IntegerConvKernel final : public SizedKernel {
     const BytePacking packing = lay_out(workspace, o);
     ByteOperands all = sizes(o);
     all.axes = {packing.axes, axes_};
+    if (all.is_empty()) return done;
     set_axes(all, o);
     Algorithm algorithm;
     algorithm.lay_out(workspace, all);
@@ -196,7 +199,7 @@ template <class Algorithm> class IntegerConvKernel final : public SizedKernel {
         spec_.is_signed[1]};
     all.zero_per_map = o[3].given && product(o[3].extents) > 1;
     all.y = static_cast<std::int32_t*>(v[4].data);
-    if (all.images * all.groups * all.maps * all.out_size > 0) algorithm.run(stop, all);
+    algorithm.run(stop, all);
     return done;
   }
 

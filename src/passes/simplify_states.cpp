@@ -168,12 +168,7 @@ class Simplifier {
   }
 
   ValueId trips_made() {
-    const std::size_t last = g_.node(n_).outputs.size() - 1;
-    if (g_.node(n_).outputs[last] == ValueId::none) {
-      g_.erase_output(n_, last);
-      g_.insert_output(n_, last, Type::scalar(DType::i64), {});
-    }
-    return g_.node(n_).outputs[last];
+    return ir::restored_output(g_, n_, g_.node(n_).outputs.size() - 1, Type::scalar(DType::i64));
   }
 
   bool merge() {

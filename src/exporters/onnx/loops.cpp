@@ -251,11 +251,8 @@ class LoopConversion {
 
   /// Adds missing outputs, because a Loop must have an output for each final state.
   void add_missing_finals() {
-    for (std::size_t s = 0; s < parts().states; ++s) {
-      if (g_.node(n_).outputs[s] != ValueId::none) continue;
-      g_.insert_output(n_, s, g_.value(body().params[2 + s]).type, {});
-      g_.erase_output(n_, s + 1);
-    }
+    for (std::size_t s = 0; s < parts().states; ++s)
+      ir::restored_output(g_, n_, s, g_.value(body().params[2 + s]).type);
   }
 
   /// Replaces the first stack by a stack on axis 0, added after the others, and converts it to the

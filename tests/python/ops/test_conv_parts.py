@@ -55,3 +55,14 @@ def test_parts_make_the_whole(case, bias):
     (got,) = wide.run(None, {name: a.astype(np.float64) for name, a in feeds.items()})
     assert got.dtype == np.float64
     np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=3e-6 * depth**0.5 * 10)
+
+
+@pytest.mark.parametrize("op", ["Conv", "ConvInteger"])
+@pytest.mark.parametrize("x, w", [((0, 2, 2**40), (3, 2, 2)), ((0, 2, 2**40), (40, 2, 5)), ((2, 2, 2**20), (0, 2, 2))])
+def test_no_images_or_maps_need_no_memory(op, x, w):
+    dtype, name, result = {"Conv": (np.float32, "float", "float"), "ConvInteger": (np.uint8, "uint8", "int32")}[op]
+    model = parse_model(f'<ir_version: 10, opset_import: ["" : 22]> g ({name}[a,b,c] x, {name}[d,e,f] w) => ({result}[g,h,i] y) {{ y = {op} <strides = [2]> (x, w) }}')
+    options = rondel.SessionOptions()
+    options.max_memory_bytes = 10**7
+    (y,) = rondel.InferenceSession(model, options).run(None, {"x": np.zeros(x, dtype), "w": np.zeros(w, dtype)})
+    assert y.shape == (x[0], w[0], (x[2] - w[2]) // 2 + 1)

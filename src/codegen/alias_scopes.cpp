@@ -69,6 +69,8 @@ class Scopes {
     for (std::size_t i = 0; i < family.size(); ++i) members[family[i]].push_back(i);
     for (std::vector<std::size_t>& m : members)
       if (!m.empty()) families_.push_back(std::move(m));
+    for (std::size_t n = 0; n < families_.size(); ++n)
+      for (const std::size_t i : families_[n]) fb_.buffers[i].family = n;
   }
 
   Metadata new_domain(std::size_t scopes) {

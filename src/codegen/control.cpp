@@ -187,7 +187,7 @@ void end_for(FunctionBuilder& fb, const Inst& inst) {
     back_edge = fb.build.CreateCondBr(goes_on(loop.block ? loop.block_hi : loop.hi), loop.body,
                                       out);
   }
-  hint_loop(back_edge, loop.body, loop.group);
+  hint_loop(back_edge, loop.body, loop.accesses_again ? nullptr : loop.group);
   llvm::BasicBlock* back = back_edge->getParent();
   loop.index->addIncoming(next_index, back);
   for (std::size_t i = 0; i < nexts.size(); ++i) loop.carried[i]->addIncoming(nexts[i], back);

@@ -9,6 +9,7 @@
 #include <llvm/IR/Module.h>
 
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -33,6 +34,7 @@ struct BoundBuffer {
   llvm::MDNode* scope = nullptr;         ///< !alias.scope of its accesses
   llvm::MDNode* others = nullptr;        ///< !noalias of its accesses
   bool constant = false;                 ///< not written while the program runs
+  std::size_t family = 0;                ///< the same number for buffers that may overlap
 };
 
 /// A loop whose end has not been emitted yet. With `Safepoint::Kind::blocks` it is two nested
@@ -50,6 +52,12 @@ struct OpenLoop {
   std::vector<llvm::PHINode*> block_carried;  ///< carried values of the loop over blocks
   std::vector<Value*> inits;
   llvm::MDNode* group = nullptr;  ///< access group of a parallel loop
+  /// Of a parallel loop: the families of buffers that a trip writes, and whether the trip accesses
+  /// one of them after that. If so, LLVM is not told that the loop is parallel: for such a loop its
+  /// vectoriser asks for no dependences, also not for those within a trip, and may move a trip's
+  /// loads before its stores.
+  std::set<std::size_t> written;
+  bool accesses_again = false;
   std::uint8_t flags = 0;
   Safepoint safepoint;
 };

@@ -99,6 +99,20 @@ llvm::MDNode* access_groups(FunctionBuilder& fb) {
   return llvm::MDNode::get(fb.llvm, groups);
 }
 
+/// Notes in the open parallel loops that their trips access this buffer: once, or again and again
+/// if a loop inside of them is not parallel.
+void note_access(FunctionBuilder& fb, const BoundBuffer& b, bool is_store) {
+  bool repeated = false;
+  for (auto loop = fb.loops.rbegin(); loop != fb.loops.rend(); ++loop) {
+    if (loop->group == nullptr) {
+      repeated = true;
+      continue;
+    }
+    if (loop->written.contains(b.family) || (is_store && repeated)) loop->accesses_again = true;
+    if (is_store) loop->written.insert(b.family);
+  }
+}
+
 /// The number n for which `high` is n / extent and `low` is n % extent; nullopt if there is none.
 std::optional<Reg> joined(const FunctionBuilder& fb, Reg high, Reg low, const Value* extent) {
   const Inst* const quotient = fb.decisions.definitions[static_cast<std::size_t>(high)];
@@ -159,6 +173,7 @@ void annotate(FunctionBuilder& fb, llvm::Instruction* access, const BoundBuffer&
   if (b.constant && llvm::isa<llvm::LoadInst>(access))
     access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(fb.llvm, {}));
   if (b.buffer->access == scalar::Access::local) return;
+  note_access(fb, b, access->mayWriteToMemory());
   if (llvm::MDNode* groups = access_groups(fb))
     access->setMetadata(llvm::LLVMContext::MD_access_group, groups);
 }

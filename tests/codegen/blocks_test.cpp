@@ -1,4 +1,5 @@
 #include "codegen/agree.h"
+#include "scalar/math.h"
 
 /// Loops, branches, checks, calls, the stop flag, and the binding of buffers.
 namespace rondel::codegen {
@@ -62,6 +63,51 @@ TEST(Blocks, ConditionalLoopsSayWhereTheyStopped) {
   for (const std::int64_t most_trips : {0, 3, 4, 10, 1000})
     for (const std::int64_t x : {1, 2, 7, 27})
       agree(program, {Tensor::zeros(DType::i64, {2})}, {x, most_trips});
+}
+
+/// A trip of a parallel loop may read what it has written: only other trips are independent of it.
+TEST(Blocks, ATripOfAParallelLoopReadsWhatItHasWritten) {
+  for (const auto& [rows, columns] : {std::pair{4, 2}, {2, 4}, {8, 2}, {4, 3}, {3, 16}, {64, 2}}) {
+    Builder b("rows");
+    const auto x = buffer(b, "x", DType::f32, Access::in, {rows, columns});
+    const auto y = buffer(b, "y", DType::f32, Access::out, {rows, columns});
+    const Ex none = b.index(0), width = b.index(columns);
+    b.for_each(none, b.index(rows), [&](Ex i) {
+      const auto sum = [&] {
+        const auto element = [&](Ex j) { return Values{b.load(y, {i, j})}; };
+        const auto add = [](Carried p, Carried q) { return Values{p[0] + q[0]}; };
+        return b.reduce(width, {b.constant(DType::f32, 0.0)}, element, add)[0];
+      };
+      b.for_each(none, width, [&](Ex j) { b.store(y, {i, j}, scalar::exp(b.load(x, {i, j}))); });
+      const Ex first = sum();
+      b.for_each(none, width, [&](Ex j) { b.store(y, {i, j}, b.load(y, {i, j}) - first); });
+      const Ex second = sum();
+      b.for_each(none, width, [&](Ex j) { b.store(y, {i, j}, b.load(y, {i, j}) * second); });
+    });
+    agree(b.finish(), {plain_values(DType::f32, {rows, columns}, 7),
+                       Tensor::zeros(DType::f32, {rows, columns})});
+  }
+}
+
+TEST(Blocks, ATripOfAParallelLoopAddsToWhatItHasWritten) {
+  for (const auto& [rows, columns] : {std::pair{4, 2}, {8, 2}, {16, 3}, {64, 2}}) {
+    Builder b("sums");
+    const auto x = buffer(b, "x", DType::f32, Access::in, {3, rows, columns});
+    const auto y = buffer(b, "y", DType::f32, Access::inout, {rows, columns});
+    const Ex none = b.index(0);
+    b.for_each(none, b.index(rows), [&](Ex i) {
+      b.for_each(
+          none, b.index(3),
+          [&](Ex k) {
+            b.for_each(none, b.index(columns), [&](Ex j) {
+              b.store(y, {i, j}, b.load(y, {i, j}) * 3 + b.load(x, {k, i, j}));
+            });
+          },
+          0);
+    });
+    agree(b.finish(), {plain_values(DType::f32, {3, rows, columns}, 7),
+                       plain_values(DType::f32, {rows, columns}, 8)});
+  }
 }
 
 /// An index that is split into quotient and remainder for two neighbouring axes may be joined

@@ -84,6 +84,19 @@ PROGRAMS = {
         ]
         + [({"x": np.ones((3, 1), np.int64), "y": np.arange(1, 4), "n": np.int64(2), "k": np.int64(0)}, [np.arange(3, 6)])],
     ),
+    "rows of two, which one trip changes again and again, compiled for their extents": (
+        """main (float[a, b] x) => (float[a, b] y) <int64[1] axis = {1}> {
+  t = Exp (x)
+  m = ReduceMax <keepdims = 1> (t, axis)
+  s = Sub (t, m)
+  q = ReduceSum <keepdims = 1> (s, axis)
+  y = Mul (s, q)
+}""",
+        [
+            ({"x": np.log([[1, 2], [4, 1], [8, 2], [1, 1]]).astype(np.float32)}, [np.float32([[1, 0], [0, 9], [0, 36], [0, 0]])])
+            for _ in range(3)
+        ],
+    ),
     "rows that an inner loop adds to the last three of a state that grows": (
         """main (float[a, b] x, int64 trips, int64 more) => (int64[c, 2] shapes) <int64[1] back = {-3}, int64[1] last = {9223372036854775807}, int64[1] zero = {0}> {
   , shapes = Loop (trips, , x) <body = b (int64 i, bool go, float[...] s) => (bool on, float[...] t, int64[2] item) {

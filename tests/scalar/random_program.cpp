@@ -1,3 +1,4 @@
+#include "scalar/math.h"
 #include "scalar/random_expressions.h"
 
 namespace rondel::scalar {
@@ -16,12 +17,14 @@ class Generator : RandomExpressions {
     if (chance(4)) product_parameters();
     if (chance(3)) shared_parameters();
     if (chance(3)) row_parameters();
+    if (chance(3)) phase_parameters();
     for (int n = one_of(0, 2); n > 0; --n) pool_.push_back(parameter_value());
     for (int n = one_of(0, 2); n > 0; --n) local();
     for (int n = one_of(2, 6); n > 0; --n) statement(0);
     if (product_ >= 0) b_.contract(product(), {});
     if (out_.shared >= 0) update_in_place();
     if (rows_ >= 0) read_rows();
+    if (phases_ >= 0) work_in_phases();
     out_.program = b_.finish();
     return std::move(out_);
   }
@@ -147,6 +150,51 @@ class Generator : RandomExpressions {
       });
     });
   }
+
+  /// An input, and an output of whose rows a trip makes one after the other.
+  void phase_parameters() {
+    static const DType types[] = {DType::f32, DType::f64, DType::i32, DType::i64, DType::i16};
+    const DType t = types[rng_() % std::size(types)];
+    const Shape shape{one_of(1, 17), chance(4) ? one_of(1, 40) : one_of(1, 5)};
+    phases_ = static_cast<int>(arrays_.size());
+    bind(Access::in, t, shape, chance(2) ? 0 : one_of(0, 5));
+    bind(Access::inout, t, shape, chance(3) ? one_of(0, 3) : 0);
+    reserved_.insert(reserved_.end(), {phases_, phases_ + 1});
+  }
+
+  /// The loops of a trip read and write the elements of its row, which the loops before have
+  /// written; some fold them. Rows are short, so that passes may unroll what a trip does.
+  void work_in_phases() {
+    const Array &x = arrays_[static_cast<std::size_t>(phases_)],
+                &y = arrays_[static_cast<std::size_t>(phases_) + 1];
+    b_.for_each(b_.index(0), b_.extent(y.id, 0), [&](Ex i) {
+      const Ex none = b_.index(0), width = b_.extent(y.id, 1);
+      const auto element = [&](const Array& a, Ex j) { return b_.load(a.id, {i, j}); };
+      Ex fold = b_.constant(y.dtype, std::int64_t{1});
+      b_.for_each(none, width, [&](Ex j) { b_.store(y.id, {i, j}, changed(element(x, j))); });
+      for (std::int64_t n = one_of(1, 5); n > 0; --n) {
+        if (chance(2)) {
+          const bool sum = chance(2);
+          const auto combine = [&](std::span<const Ex> a, std::span<const Ex> b) {
+            return std::vector<Ex>{sum ? a[0] + b[0] : max(a[0], b[0])};
+          };
+          const auto next = [&](Ex j) { return std::vector<Ex>{element(y, j)}; };
+          fold = chance(2) ? b_.reduce(width, {fold}, next, combine)[0]
+                           : b_.for_(none, width, {fold}, [&](Ex j, std::span<const Ex> all) {
+                               return combine(all, next(j));
+                             })[0];
+        } else {
+          const bool both = chance(3);
+          b_.for_each(none, width, [&](Ex j) {
+            const Ex old = element(y, j);
+            b_.store(y.id, {i, j}, both ? old - element(x, j) + fold : changed(old) - fold);
+          });
+        }
+      }
+    });
+  }
+  /// The value itself, or what takes long to compute.
+  Ex changed(Ex x) { return is_float(x.type()) && chance(2) ? exp(x) : x; }
 
   Contract product() {
     Contract c;
@@ -374,6 +422,7 @@ class Generator : RandomExpressions {
   int product_ = -1;
   int rows_ = -1;  ///< the input of `read_rows`, before its outputs
   std::size_t row_axis_ = 0;
+  int phases_ = -1;  ///< the input of `work_in_phases`, before its output
   bool transposed_ = false;
 };
 

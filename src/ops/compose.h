@@ -30,6 +30,27 @@ inline ir::ValueId reduce_kept(ir::Builder& b, std::string_view op, ir::ValueId 
                                const ir::Ints& axes) {
   return b(op, {x, b.integers(axes)}, {{"keepdims", 1}});
 }
+/// `x`, whose extent along `axis` must be that of `other` along `other_axis`. The type rule of the
+/// op has checked what it knows. Errors call the two by `names`.
+inline ir::ValueId with_extent_of(ir::Builder& b, ir::ValueId x, std::int64_t axis,
+                                  ir::ValueId other, std::int64_t other_axis, ir::Strings names) {
+  const ir::Type &type = b.graph().value(x).type, &like = b.graph().value(other).type;
+  if (type.has_rank() && like.has_rank() && type.extent(axis).known() &&
+      like.extent(other_axis).known())
+    return x;
+  return b("same_extent", {x, other},
+           {{"axes", ir::Ints{axis, other_axis}}, {"names", std::move(names)}});
+}
+/// `y` in the shape of `x`: an operand that is broadcast to x may not make the result larger.
+inline ir::ValueId in_shape_of(ir::Builder& b, ir::ValueId y, ir::ValueId x) {
+  const ir::Type type = b.graph().value(y).type, like = b.graph().value(x).type;
+  if (!type.has_rank() || !like.has_rank())
+    return b("reshape", {y, b("shape", {x})}, {{"allowzero", 1}});
+  for (std::int64_t axis = 0; axis < like.rank(); ++axis)
+    if (!(type.extent(axis) == like.extent(axis)))
+      y = with_extent_of(b, y, axis, x, axis, {"the result", "the operand that tells its shape"});
+  return y;
+}
 /// x less its greatest element along the axes, so that exp does not overflow. What is computed from
 /// the differences may not change if all elements grow alike: then the gradient by the greatest
 /// element is zero, and is not computed.

@@ -102,7 +102,8 @@ std::optional<DType> dtype_of(std::int32_t number) {
 DType require_dtype(std::int32_t number, std::string_view what) {
   if (const auto t = dtype_of(number)) return *t;
   if (pb::TensorProto::DataType_IsValid(number) && number != TP::UNDEFINED)
-    unsupported("{}: element type {} is not supported", what, number);
+    unsupported("{}: element type {} ({}) is not supported", what, number,
+                TP::DataType_Name(static_cast<TP::DataType>(number)));
   fail("{}: {} is not an element type of ONNX", what, number);
 }
 

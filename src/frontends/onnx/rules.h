@@ -22,6 +22,13 @@ inline constexpr int newest = 1 << 20;
 /// The rule for a version of an op; null if there is none.
 const Rule* find_rule(const std::string& domain, const std::string& op, int version);
 
+/// `x`, whose extent along `axis` must be that of `other` along `other_axis`: checked at once if
+/// both are known, in the run if they may differ. Errors call the two by `names`.
+ValueId with_extent_of(const Call&, ValueId x, std::int64_t axis, ValueId other,
+                       std::int64_t other_axis, ir::Strings names);
+/// The same for inputs k and `other`, if both are given.
+void require_extent_of(Call&, std::size_t k, std::int64_t axis, std::size_t other,
+                       std::int64_t other_axis);
 std::span<const Rule> constant_rules();
 std::span<const Rule> control_rules();
 std::span<const Rule> elementwise_rules();

@@ -96,7 +96,8 @@ void check_count(const ir::Integer& count, const NewShape& shape) {
   if (!shape.inferred)
     return require(given == *count.number, "{} elements do not fill a shape of {}", *count.number,
                    given);
-  require(given > 0 ? *count.number % given == 0 : *count.number == 0,
+  require(given > 0, "the new shape has -1 beside a 0, so any extent would fit for -1");
+  require(*count.number % given == 0,
           "{} elements cannot be divided into extents whose product is {}", *count.number, given);
 }
 
@@ -123,7 +124,7 @@ ir::Extents reshaped_extents(ir::TypeContext& c, const ir::Integers& list, bool 
     conditions.state(c);
     check_count(count, shape);
   }
-  // If the product of the other extents is 0, any extent would fit; for -1 it is 0 by definition.
+  // If the product of the other extents is 0, any extent would fit.
   if (shape.missing && (shape.inferred || given.at_least(1)))
     extents[*shape.missing] = Extent(floor_div(count, given));
   return extents;

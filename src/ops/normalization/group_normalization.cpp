@@ -1,5 +1,5 @@
 #include "base/error.h"
-#include "ops/compose.h"
+#include "ops/gradients.h"
 #include "ops/type_rules.h"
 
 namespace rondel::ops {
@@ -7,15 +7,26 @@ namespace {
 
 using ir::ValueId;
 
+/// Asserts that the channels make whole groups, if only the run knows their number.
+void check_groups(ir::Builder& b, ValueId x, std::int64_t groups) {
+  if (groups == 1 || b.graph().value(x).type.extent(1).known()) return;
+  const ValueId left = b("mod", {extent_of(b, x, 1), b.integers({groups})});
+  b.add("assertion", {b("equal", {left, b.integers({0})})},
+        {{"message", fmt::format("the channels of x do not make {} groups", groups)}}, 0);
+}
+
 /// Normalizes each group of channels as one row: [n, groups, rest].
 std::vector<ValueId> group_normalized(ir::Builder& b, const ir::Node& node) {
-  const ir::Type& type = b.graph().value(node.inputs[0]).type;
+  const ir::Type type = b.graph().value(node.inputs[0]).type;
   if (!type.has_rank()) unsupported("group normalization of a tensor of unknown rank");
   ir::Ints after_channel;
   for (std::int64_t a = 2; a < type.rank(); ++a) after_channel.push_back(a - 1);
   const DType own = type.dtype(), t = scalar::compute_type(own);
+  check_groups(b, node.inputs[0], node.attributes.i("num_groups"));
   const auto channel = [&](std::size_t k) {
-    const ValueId v = as(b, node.inputs[k], t);
+    const ir::Strings names{std::string(node.op->inputs[k].name), "x"};
+    const ValueId list = with_extent_of(b, node.inputs[k], 0, node.inputs[0], 1, names);
+    const ValueId v = as(b, list, t);
     return after_channel.empty() ? v : b("unsqueeze", {v, b.integers(after_channel)});
   };
   const ValueId x = as(b, node.inputs[0], t);

@@ -23,6 +23,7 @@ std::vector<ValueId> layer_normalized(ir::Builder& b, const ir::Node& node) {
   const DType own = dtype_of(b, input);
   ValueId y = b("mul", {as(b, b("mul", {d, inverse}), own), as(b, node.inputs[1], own)});
   if (has_input(node, 2)) y = b("add", {y, as(b, node.inputs[2], own)});
+  y = in_shape_of(b, y, input);
   const DType stash = dtype_attribute(a, "stash_type");
   return {y, has_output(node, 1) ? as(b, mean, stash) : ValueId::none,
           has_output(node, 2) ? as(b, inverse, stash) : ValueId::none};

@@ -15,7 +15,7 @@ std::vector<ValueId> rms_normalized(ir::Builder& b, const ir::Node& node) {
   const ValueId square = reduce_kept(b, "reduce_mean", b("mul", {x, x}), axes);
   const ValueId shifted = b("add", {square, b.scalar(dtype_of(b, x), a.f("epsilon", 1e-5))});
   const ValueId y = b("mul", {x, b("reciprocal", {b("sqrt", {shifted})})});
-  return {b("mul", {as(b, y, dtype_of(b, scale)), scale})};
+  return {in_shape_of(b, b("mul", {as(b, y, dtype_of(b, scale)), scale}), input)};
 }
 
 void rms_rule(ir::TypeContext& c) {

@@ -1,5 +1,5 @@
 #include "base/error.h"
-#include "ops/meaning.h"
+#include "ops/compose.h"
 #include "ops/type_rules.h"
 
 #include <cmath>
@@ -26,7 +26,7 @@ std::vector<ValueId> gemm_of(ir::Builder& b, const ir::Node& node) {
   if (node.inputs.size() < 3 || node.inputs[2] == ValueId::none) return {y};
   const double beta = a.f("beta", 1.0);
   if (beta == 0) return {y};  // as in BLAS, even if C has infinities
-  return {b("add", {y, scaled(b, node.inputs[2], beta)})};
+  return {in_shape_of(b, b("add", {y, scaled(b, node.inputs[2], beta)}), y)};
 }
 
 void gemm_rule(ir::TypeContext& c) {

@@ -1,5 +1,6 @@
 #include "ops/recurrent/recurrent.h"
 
+#include "ops/gradients.h"
 #include "ops/quantized/quantization.h"
 #include "ops/type_rules.h"
 
@@ -116,7 +117,8 @@ Prepared prepare(Builder& b, const Node& node, const Recurrence& r) {
   if (has_input(node, 3)) p.bias = wide(3);
   if (has_input(node, 4)) {
     const ValueId time = b("gather", {b("shape", {p.x}), b.scalar<std::int64_t>(0)});
-    p.lengths = b("checked_length", {as(b, node.inputs[4], DType::i64), time});
+    const ValueId lengths = with_extent_of(b, node.inputs[4], 0, p.x, 1, {"sequence_lens", "x"});
+    p.lengths = b("checked_length", {as(b, lengths, DType::i64), time});
   }
   for (const int at : {5, r.inputs.initial_c}) {
     if (at < 0) continue;
@@ -124,12 +126,44 @@ Prepared prepare(Builder& b, const Node& node, const Recurrence& r) {
     if (has_input(node, static_cast<std::size_t>(at))) {
       h = wide(static_cast<std::size_t>(at));
       if (batch_first) h = b("transpose", {h}, {{"perm", Ints{1, 0, 2}}});
+      h = with_extent_of(b, h, 1, p.x, 1, {"the initial state", "x"});
     }
     p.initial.push_back(h);
   }
   const auto at = static_cast<std::size_t>(std::max(r.inputs.peepholes, 0));
   if (r.inputs.peepholes >= 0 && has_input(node, at)) p.peepholes = wide(at);
   return p;
+}
+
+/// Asserts an extent of input k, if only the run knows it. The type rule has checked known ones.
+void check_in_run(Builder& b, const Node& node, std::size_t k, std::int64_t axis,
+                  std::int64_t wanted, const char* what) {
+  if (!has_input(node, k)) return;
+  const Type& t = b.graph().value(node.inputs[k]).type;
+  if (t.has_rank() && t.extent(axis).known()) return;
+  b.add(
+      "assertion", {b("equal", {extent_of(b, node.inputs[k], axis), b.integers({wanted})})},
+      {{"message", fmt::format("input {} does not have {} {} on axis {}", k, what, wanted, axis)}},
+      0);
+}
+
+/// The same for all inputs whose extents follow from the attributes.
+void check_all_in_run(Builder& b, const Node& node, const Recurrence& r, std::int64_t directions) {
+  const std::int64_t hidden = node.attributes.i("hidden_size"), gates = r.gates * hidden;
+  const std::int64_t columns = r.inputs.quantized() ? 2 : 1;
+  const std::int64_t states = node.attributes.i("layout", 0) == 1 ? 1 : 0;
+  for (const std::size_t k : {1U, 2U, 3U}) check_in_run(b, node, k, 0, directions, "directions");
+  for (const std::size_t k : {1U, 2U})
+    check_in_run(b, node, k, columns, gates, "gates times hidden =");
+  check_in_run(b, node, 2, 3 - columns, hidden, "hidden =");
+  check_in_run(b, node, 3, 1, 2 * gates, "biases");
+  for (const int at : {5, r.inputs.initial_c, r.inputs.peepholes}) {
+    if (at < 0) continue;
+    const auto k = static_cast<std::size_t>(at);
+    const bool state = at != r.inputs.peepholes;
+    check_in_run(b, node, k, state ? states : 0, directions, "directions");
+    check_in_run(b, node, k, state ? 2 : 1, state ? hidden : 3 * hidden, "elements");
+  }
 }
 
 /// The weights of input `k` (1: of x, 2: of the state) for direction `d`, with one row for each
@@ -293,6 +327,7 @@ std::vector<ValueId> recurrent_loops(Builder& b, const Node& original, const Rec
   }
   const std::size_t directions = directions_of(node.attributes);
   const std::vector<Activation> activations = activations_of(node.attributes, r, directions);
+  check_all_in_run(b, node, r, static_cast<std::int64_t>(directions));
   const Prepared p = prepare(b, node, r);
   const std::size_t per = r.activations.size();
   std::vector<std::vector<ValueId>> finals(r.states);
@@ -329,7 +364,8 @@ void recurrent_rule(ir::TypeContext& c, const Recurrence& r) {
     else if (bytes) require_dtype(c, k, DType::f32);
     else require_dtypes(c, k, float_dtypes()), require_same_dtype(c, 0, k);
     require_rank(c, k, k == 4 ? 1 : k == 3 || static_cast<int>(k) == r.inputs.peepholes ? 2 : 3);
-    if (k == 1 || k == 2 || k == 3) check_extent(c, k, 0, directions, "directions");
+    if (k == 1 || k == 2 || k == 3 || static_cast<int>(k) == r.inputs.peepholes)
+      check_extent(c, k, 0, directions, "directions");
   }
   if (bytes) require_scales(c, scales, directions);
   const Type &x = c.input(0), &recurrence = c.input(2);
@@ -343,6 +379,9 @@ void recurrent_rule(ir::TypeContext& c, const Recurrence& r) {
     check_extent(c, 2, columns, r.gates * hidden.value, "gates times hidden =");
     check_extent(c, 2, rows, hidden.value, "hidden =");
     check_extent(c, 3, 1, 2 * r.gates * hidden.value, "biases");
+    if (r.inputs.peepholes >= 0)
+      check_extent(c, static_cast<std::size_t>(r.inputs.peepholes), 1, 3 * hidden.value,
+                   "elements");
   }
   if (x.has_rank() && x.extent(2).known()) check_extent(c, 1, rows, x.extent(2).value, "inputs");
   const Extent time = x.has_rank() ? x.extent(batch_first ? 1 : 0) : Extent();

@@ -75,8 +75,9 @@ class AdjointTransform {
       : b_(b), node_(node), x_(node.inputs[0]), dy_(dy) {
     const auto axis = has_input(node, 2) ? constant_integers(b, node, 2)
                                          : std::optional(ir::Ints{-2});
-    if (!axis || !b.graph().value(x_).type.has_rank())
-      unsupported("the gradient of a transform along an axis that is not a constant");
+    if (!axis) unsupported("the gradient of a transform along an axis that is not a constant");
+    if (!b.graph().value(x_).type.has_rank())
+      unsupported("the gradient of a transform of a tensor of unknown rank");
     axis_ = axis_from_end(b, x_, axis->front());
     n_ = length();
   }

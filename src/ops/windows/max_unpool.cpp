@@ -3,6 +3,8 @@
 #include "ops/type_rules.h"
 #include "ops/windows/windows.h"
 
+#include <limits>
+
 namespace rondel::ops {
 namespace {
 
@@ -46,9 +48,10 @@ void max_unpool_rule(ir::TypeContext& c) {
     for (std::size_t a = 0; a < out.size(); ++a) {
       const ir::Integer e = given ? (*given)[a] : ir::Integer();
       const std::int64_t least = std::max<std::int64_t>(out[a].value, 0);
-      require(!e.number || *e.number >= least,
-              "output_shape has {} on axis {}; expected at least {}", e.number.value_or(0), a,
-              least);
+      const bool kept = a < 2 && out[a].known();
+      require(!e.number || (kept ? *e.number == least : *e.number >= least),
+              "output_shape has {} on axis {}; expected {}{}", e.number.value_or(0), a,
+              kept ? "" : "at least ", least);
       out[a] = ir::Extent(e);
     }
   }
@@ -68,6 +71,25 @@ ValueId unpooled_shape(ir::Builder& b, const ir::Node& n) {
   return b("concat", std::move(extents), {{"axis", 0}});
 }
 
+/// How many zeros output_shape adds at the end of each axis of `shape`: none to the batch and the
+/// channels, and less than none to no axis. Asserted if only the run knows the shapes.
+ValueId zeros_behind(ir::Builder& b, const ir::Node& n, ValueId shape) {
+  const ValueId wanted = with_extent_of(b, n.inputs[2], 0, shape, 0,
+                                        {"output_shape", "the shape of x"});
+  const ValueId after = b("sub", {wanted, shape});
+  if (b.graph().constant(wanted) != nullptr && b.graph().value(n.inputs[0]).type.is_static())
+    return after;
+  Ints most(n.attributes.ints("kernel_shape").size() + 2, std::numeric_limits<std::int64_t>::max());
+  most[0] = most[1] = 0;
+  const ValueId enough = b("greater_or_equal", {after, b.integers({0})});
+  b.add("assertion", {b("and", {enough, b("less_or_equal", {after, b.integers(most)})})},
+        {{"message",
+          "output_shape does not fit x; expected its batch and its channels, and at least the "
+          "extents of what was pooled"}},
+        0);
+  return after;
+}
+
 std::vector<ValueId> scattered_maxima(ir::Builder& b, const ir::Node& n) {
   const ValueId shape = unpooled_shape(b, n), flat = b.integers({-1});
   const ValueId size = b("reduce_prod", {shape}, {{"keepdims", 1}});
@@ -79,7 +101,7 @@ std::vector<ValueId> scattered_maxima(ir::Builder& b, const ir::Node& n) {
   const ValueId y = b("reshape", {all, shape}, {{"allowzero", 1}});
   if (!has_input(n, 2)) return {y};
   const Ints none(n.attributes.ints("kernel_shape").size() + 2, 0);
-  const ValueId after = b("sub", {n.inputs[2], shape});
+  const ValueId after = zeros_behind(b, n, shape);
   return {b("pad", {y, b("concat", {b.integers(none), after}, {{"axis", 0}})})};
 }
 

@@ -152,7 +152,7 @@ def block_table(bits, zero=False, width=64, **attributes):
 FEW_BITS += [
     *(bnb4(kind, 5, 32, 16) for kind in (0, 1)),
     bnb4(1, 3, 21, 16),
-    *(block_table(bits, zero) for bits in (4, 8) for zero in (False, True)),
+    *(block_table(bits, zero) for bits in (2, 4, 8) for zero in (False, True)),
     block_table(4, True, 48),
 ]
 

@@ -12,6 +12,7 @@ import onnxruntime
 import pytest
 import rondel
 from microsoft_cases import CASES, EMBEDDING, Case, X, case, grouped, heads, int32, real
+from models import refused
 from onnx import TensorProto, helper
 
 OPSETS = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
@@ -295,11 +296,12 @@ def test_zero_points_beside_g_idx():
 # Refusals name node, op, and the input, output or attribute with its value.
 
 REFUSED = [
+    (case("Attention", microsoft_cases.attention(w=real(5, 32), b=real(32)), ("out", "present"), num_heads=2, qkv_hidden_sizes=[8, 8, 16]), "'qkv_hidden_sizes' has 8 for keys and 16 for values"),
     (case("Attention", microsoft_cases.attention(), num_heads=2, do_rotary=1), "attribute 'do_rotary' = 1"),
     (case("Attention", microsoft_cases.attention(), num_heads=2, past_present_share_buffer=1), "attribute 'past_present_share_buffer' = 1"),
     (case("Attention", microsoft_cases.attention(mask=np.ones((2, 1, 4, 4), np.int32)), num_heads=2), "mask of rank 4"),
-    (case("Attention", microsoft_cases.attention(mask=int32(*range(8))), num_heads=2), "4 numbers for each batch element"),
-    (case("MultiHeadAttention", heads(mask=int32(*range(8))), num_heads=2), "4 numbers for each batch element"),
+    (case("Attention", microsoft_cases.attention(mask=int32(*range(10))), num_heads=2), "5 numbers for each batch element"),
+    (case("MultiHeadAttention", heads(mask=int32(*range(10))), num_heads=2), "5 numbers for each batch element"),
     (case("MultiHeadAttention", heads(past_length=int32(1)), num_heads=2), "input 8 ('past_sequence_length')"),
     (case("MultiHeadAttention", {"q": real(2, 3, 24)}, num_heads=2), "a query of rank 3 without a key"),
     (microsoft_cases.gqa(grouped(), k_quant_type="PER_TENSOR"), "attribute 'k_quant_type' = \"PER_TENSOR\""),
@@ -378,6 +380,48 @@ def test_wrong_numbers(c, text, known, constant):
     if c.op != "RotaryEmbedding":  # a negative position reads any memory
         with pytest.raises(Exception, match="INVALID_ARGUMENT"):
             theirs(model_of(c), given(c))
+
+
+CACHES = {"cos": real(9, 2), "sin": real(9, 1)}
+UNFIT = [
+    (case("MultiHeadAttention", heads(bias=real(1, 2, 3, 1)), num_heads=2), "'the bias of the scores' has extent 1 on axis 3"),
+    (case("MultiHeadAttention", heads(q=X[:1], k=real(1, 5, 8), v=real(1, 5, 8), bias=real(4, 2, 3, 5)), num_heads=2), "'the scores with their bias' has extent 4 on axis 0"),
+    (case("MultiHeadAttention", heads(mask=int32([1], [1])), num_heads=2), "'key_padding_mask' has extent 1 on axis 1"),
+    (case("MultiHeadAttention", heads(mask=int32([1] * 5)), num_heads=2), "'key_padding_mask' has extent 1 on axis 0"),
+    (case("MultiHeadAttention", heads(k=real(1, 5, 8), v=real(1, 5, 8)), num_heads=2), "'key' has extent 1 on axis 0 and 'query' has 2"),
+    (case("Attention", microsoft_cases.attention(b=real(1)), num_heads=2), "'bias' has extent 1 on axis -1 and 'weights' has 24"),
+    (case("MatMulNBits", microsoft_cases.n_bits(4, 32, 16).feeds | {"bias": real(1)}, K=32, N=5, block_size=16), "1 elements do not fill a shape of 5"),
+    (case("SkipLayerNormalization", microsoft_cases.LAYER | {"gamma": real(1)}), "'gamma' has extent 1 on axis -1 and 'input' has 8"),
+    (case("SkipLayerNormalization", microsoft_cases.LAYER | {"beta": real(8), "bias": real(1)}), "'bias' has extent 1 on axis -1 and 'input' has 8"),
+    (case("SkipLayerNormalization", microsoft_cases.LAYER | {"skip": real(2, 1, 8)}), "'skip' has extent 1 on axis -2 and 'input' has 3"),
+    (case("BiasGelu", {"x": real(2, 1), "bias": real(4)}), "'B' has extent 4 on axis -1 and 'A' has 1"),
+    (case("FastGelu", {"x": real(2, 1), "bias": real(4)}), "'bias' has extent 4 on axis -1 and 'X' has 1"),
+    (case("EmbedLayerNormalization", EMBEDDING | {"segments": int32([1])}, ("out", "lengths")), "'segment_ids' has extent 1 on axis 0 and 'input_ids' has 2"),
+    (microsoft_cases.rotary(X, [[0, 1, 2]]), "'position_ids' has extent 1 on axis 0 and 'input' has 2"),
+    (case("RotaryEmbedding", {"x": X, "at": np.array(microsoft_cases.AT)} | CACHES), "'sin_cache' has extent 1 on axis 1 and 'cos_cache' has 2"),
+    (case("FusedConv", microsoft_cases.CONV | {"b": None, "z": real(1, 4, 1, 4)}, group=2), "'Z' has extent 1 on axis 2 and 'the convolution' has 4"),
+    (case("GroupNorm", {"x": real(1, 2, 2, 4), "gamma": real(1), "beta": real(4)}, groups=2, activation=0), ("'scale' has extent 1", "1 elements for 4 channels")),
+]
+
+
+@pytest.mark.parametrize("c, words", UNFIT, ids=[f"{c.op} {k}" for k, (c, _) in enumerate(UNFIT)])
+@pytest.mark.parametrize("known", [False, True])
+def test_inputs_are_not_broadcast_to_each_other(c, words, known):
+    """ONNX Runtime refuses them, too; without a kernel for GroupNorm."""
+    with refused(rondel.Error, words, f"node 'node' ({c.op})"):
+        ours(model_of(c, known), given(c))
+    with pytest.raises(Exception, match="INVALID_ARGUMENT|NOT_IMPLEMENTED|NotImplemented|FAIL|RUNTIME_EXCEPTION"):
+        theirs(model_of(c), given(c))
+
+
+def test_ends_of_a_packed_batch():
+    """Of the 3 * batch + 2 numbers, the first are the lengths, as in ONNX Runtime."""
+    mask = int32(2, 5, 0, 3, 6, 0, 5, 10)
+    c = case("MultiHeadAttention", heads(mask=mask), num_heads=2)
+    short = case("MultiHeadAttention", c.feeds | {"mask": mask[:2]}, num_heads=2)
+    for known in (False, True):
+        agree(c, ours(model_of(c, known), given(c)), ours(model_of(short), given(short)))
+    agree(c, ours(model_of(c), given(c)), theirs(model_of(c), given(c)))
 
 
 def test_narrower_heads_than_their_cache_at_run_time():

@@ -110,3 +110,101 @@ def test_gemm_with_beta_0_leaves_c_out():
     a, b = np.arange(6, dtype=np.float32).reshape(2, 3), np.ones((3, 2), np.float32)
     (got,) = run(text, {"a": a, "b": b, "c": np.array([np.inf, np.nan], np.float32)})
     np.testing.assert_array_equal(got, a @ b)
+
+
+# What is refused with declared extents is refused in the run if no extent is declared.
+
+UNFIT = {
+    "MaxUnpool, cropped": ("MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (x, i, s)", {"x": (1, 1, 2, 2), "i": (1, 1, 2, 2), "s": [1, 1, 3, 3]}, "output_shape does not fit x"),
+    "MaxUnpool, batch": ("MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (x, i, s)", {"x": (1, 1, 2, 2), "i": (1, 1, 2, 2), "s": [2, 1, 4, 4]}, "output_shape does not fit x"),
+    "GroupNormalization": ("GroupNormalization <num_groups = 3> (x, s, b)", {"x": (1, 4, 3), "s": (4,), "b": (4,)}, "do not make 3 groups"),
+    "GroupNormalization, scale": ("GroupNormalization <num_groups = 2> (x, s, b)", {"x": (1, 4, 3), "s": (1,), "b": (4,)}, "'scale' has extent 1"),
+    "GridSample": ("GridSample (x, g)", {"x": (1, 1, 2, 2), "g": (1, 1, 2, 3)}, "2 coordinates along its last axis"),
+    "Split": ("Split <axis = 1> (x)", {"x": (2, 5)}, "no 2 equal parts along axis 1"),
+    "LayerNormalization": ("LayerNormalization (x, s)", {"x": (1, 3), "s": (4, 3)}, "'the result' has extent 4 on axis 0"),
+    "LayerNormalization, one": ("LayerNormalization (x, s)", {"x": (2, 1), "s": (3,)}, "'the result' has extent 3 on axis 1"),
+    "LayerNormalization, bias": ("LayerNormalization (x, s, b)", {"x": (2, 1), "s": (1,), "b": (3,)}, "'the result' has extent 3 on axis 1"),
+    "RMSNormalization": ("RMSNormalization (x, s)", {"x": (2, 1), "s": (3,)}, "'the result' has extent 3 on axis 1"),
+    "Gemm": ("Gemm (a, b, c)", {"a": (1, 3), "b": (3, 4), "c": (2, 4)}, "'the result' has extent 2 on axis 0"),
+    "LSTM, directions": ("LSTM <hidden_size = 2> (x, w, r)", {"x": (2, 2, 3), "w": (2, 8, 3), "r": (1, 8, 2)}, "input 1 does not have directions 1"),
+    "LSTM, biases": ("LSTM <hidden_size = 2> (x, w, r, b)", {"x": (2, 2, 3), "w": (1, 8, 3), "r": (1, 8, 2), "b": (1, 17)}, "input 3 does not have biases 16"),
+    "LSTM, state": ("LSTM <hidden_size = 2> (x, w, r, , , h)", {"x": (2, 2, 3), "w": (1, 8, 3), "r": (1, 8, 2), "h": (2, 2, 2)}, "input 5 does not have directions 1"),
+    "LSTM, lengths": ("LSTM <hidden_size = 2> (x, w, r, , n)", {"x": (2, 2, 3), "w": (1, 8, 3), "r": (1, 8, 2), "n": np.array([1], np.int32)}, "'sequence_lens' has extent 1"),
+    "GRU, lengths": ("GRU <hidden_size = 2> (x, w, r, , n)", {"x": (2, 2, 3), "w": (1, 6, 3), "r": (1, 6, 2), "n": np.array([1], np.int32)}, "'sequence_lens' has extent 1"),
+    "RNN, lengths": ("RNN <hidden_size = 2> (x, w, r, , n)", {"x": (2, 2, 3), "w": (1, 2, 3), "r": (1, 2, 2), "n": np.array([1], np.int32)}, "'sequence_lens' has extent 1"),
+}
+
+
+def fed(what):
+    if isinstance(what, tuple):
+        return np.ones(what, np.float32)
+    return np.array(what)
+
+
+@pytest.mark.parametrize("names", ["own", "one"])
+@pytest.mark.parametrize("case", UNFIT)
+def test_operands_must_fit_also_if_no_extent_is_declared(case, names):
+    """With a symbol for each extent, and with one for all."""
+    text, shapes, words = UNFIT[case]
+    feeds = {k: fed(v) for k, v in shapes.items()}
+    if "i" in feeds:
+        feeds["i"] = np.arange(4).reshape(shapes["i"])
+    types = {"float32": "float", "int64": "int64", "int32": "int32"}
+
+    def declared(name, x):
+        return f"{types[x.dtype.name]}[{','.join('N' if names == 'one' else f'{name}{a}' for a in range(x.ndim))}] {name}"
+
+    outputs = "y, z" if text.startswith("Split") else "y"
+    op = f"main ({', '.join(declared(k, x) for k, x in feeds.items())}) => ({', '.join(f'float[] {y}' for y in outputs.split(', '))}) {{ {outputs} = {text} }}"
+    with refused(rondel.CallerError, text.split()[0], words):
+        session(op, 13 if case == "Split" else 23).run(None, feeds)
+
+
+@pytest.mark.parametrize("at", ["int64[2] s", "int64[n] s", None], ids=str)
+def test_reshape_has_no_extent_for_minus_one_beside_a_zero(at):
+    given = ", " + at if at else ""
+    constant = "" if at else " <int64[2] s = {-1, 0}>"
+    text = f"main (float[a, b] x{given}) => (float[c, d] y){constant} {{ y = Reshape <allowzero = 1> (x, s) }}"
+    feeds = {"s": np.array([-1, 0])} if at else {}
+    with refused(rondel.Error, "Reshape", "-1 beside a 0"):
+        session(text).run(None, {"x": np.ones((0, 3), np.float32)} | feeds)
+
+
+HEADS = {"q": (2, 2, 2, 4), "k": (2, 2, 3, 4), "v": (2, 2, 3, 4)}
+TURNED = {"x": (2, 2, 2, 4), "c": (2, 2, 2), "s": (2, 2, 2)}
+BROADCAST = {
+    "mask, columns": ("Attention (q, k, v, m)", HEADS | {"m": (2, 5)}, "more columns than keys"),
+    "mask, batch": ("Attention (q, k, v, m)", HEADS | {"m": (4, 1, 2, 3), "q": (1, 2, 2, 4), "k": (1, 2, 3, 4), "v": (1, 2, 3, 4)}, "'the result' has extent 4 on axis 0 and 'Q' has 1"),
+    "keys, batch": ("Attention (q, k, v)", HEADS | {"k": (1, 2, 3, 4)}, "'K' has extent 1 on axis 0 and 'Q' has 2"),
+    "values, batch": ("Attention (q, k, v)", HEADS | {"v": (1, 2, 3, 4)}, "'V' has extent 1 on axis 0 and 'Q' has 2"),
+    "values, heads": ("Attention (q, k, v)", HEADS | {"v": (2, 1, 3, 4)}, "'V' has extent 1 on axis 1 and 'K' has 2"),
+    "lengths": ("Attention (q, k, v, , , , n)", HEADS | {"q": (1, 2, 2, 4), "k": (1, 2, 3, 4), "v": (1, 2, 3, 4), "n": [3, 3]}, "'nonpad_kv_seqlen' has extent 2 on axis 0 and 'Q' has 1"),
+    "cosines": ("RotaryEmbedding (x, c, s)", TURNED | {"c": (2, 2, 1), "s": (2, 2, 1)}, "a column for each pair"),
+    "sines": ("RotaryEmbedding (x, c, s)", TURNED | {"s": (2, 2, 1)}, "'sin_cache' has extent 1 on axis 2 and 'cos_cache' has 2"),
+    "cosines, length": ("RotaryEmbedding (x, c, s)", TURNED | {"c": (2, 1, 2), "s": (2, 1, 2)}, "'cos_cache' has extent 1 on axis 1 and 'X' has 2"),
+    "positions, batch": ("RotaryEmbedding (x, c, s, p)", TURNED | {"c": (5, 2), "s": (5, 2), "p": [[0, 1]]}, "'position_ids' has extent 1 on axis 0 and 'X' has 2"),
+    "state": ("CausalConvWithState (x, w, , p)", {"x": (1, 2, 5), "w": (2, 1, 3), "p": (1, 2, 3)}, "one column less than the kernel"),
+}
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("text, shapes, words", BROADCAST.values(), ids=BROADCAST)
+def test_what_a_body_would_broadcast(text, shapes, words, known):
+    """Ops that are read as graphs, whose bodies in ONNX broadcast more than the text allows; ONNX Runtime refuses these, too."""
+    feeds = {k: fed(v) for k, v in shapes.items()}
+
+    def extents(name, x):
+        fixed = known or name in "xw" and text.startswith("Causal")  # its body depends on their shapes
+        return ",".join(str(e) if fixed else f"{name}{a}" for a, e in enumerate(x.shape))
+
+    inputs = ", ".join(f"{'int64' if x.dtype == np.int64 else 'float'}[{extents(k, x)}] {k}" for k, x in feeds.items())
+    outputs = "y, z" if text.startswith("Causal") else "y"
+    declared = ", ".join(f"float[] {y}" for y in outputs.split(", "))
+    with refused(rondel.Error, text.split()[0], words):
+        session(f"main ({inputs}) => ({declared}) {{ {outputs} = {text} }}", 27).run(None, feeds)
+
+
+@pytest.mark.parametrize("number, name", [(27, "FLOAT6E2M3"), (28, "FLOAT6E3M2")])
+def test_a_dtype_that_is_not_supported_has_a_name(number, name):
+    with refused(rondel.UnsupportedError, f"element type {number} ({name}"):
+        session(f"main (float[2] x) => (float[2] y) {{ z = Cast <to = {number}> (x)  y = Cast <to = 1> (z) }}", 25)

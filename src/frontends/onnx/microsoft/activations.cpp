@@ -4,8 +4,12 @@
 namespace rondel::onnx {
 namespace {
 
-/// Inputs 0 and 1 added; input 1 may be left out.
-ValueId with_bias(Call& c) { return plus(c, wide_in(c, 0), wide_in(c, 1)); }
+/// Inputs 0 and 1 added; input 1, the bias, has an element for each of the last axis, or is left
+/// out.
+ValueId with_bias(Call& c) {
+  require_extent_of(c, 1, -1, 0, -1);
+  return plus(c, wide_in(c, 0), wide_in(c, 1));
+}
 
 std::vector<ValueId> fast_gelu(Call& c) {
   return {as_first(c, c.one("Gelu", {with_bias(c)}, {{"approximate", std::string("tanh")}}))};
@@ -29,7 +33,7 @@ std::vector<ValueId> bias_add(Call& c) {
 
 /// Softmax over all axes from `axis` on.
 std::vector<ValueId> bias_softmax(Call& c) {
-  const ValueId x = with_bias(c);
+  const ValueId x = plus(c, wide_in(c, 0), wide_in(c, 1));
   const ValueId matrix = c.one("Flatten", {x}, some_attributes(c, {"axis"}));
   const ValueId y = c.one("Softmax", {matrix}, {{"axis", std::int64_t{1}}});
   const ValueId shape = c.one("Shape", {x});

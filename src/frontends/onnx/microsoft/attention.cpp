@@ -17,14 +17,20 @@ ValueId filled(const Call& c, ValueId condition, double value, DType t) {
 }
 
 /// The keys at or after their end, or before their start: `mask` is ends[batch], and for two lists
-/// starts[batch] may follow.
+/// starts[batch] may follow. Of 3 * batch + 2 numbers, which also tell where sequences begin in a
+/// packed batch, the first are the ends.
 ValueId outside_ends(const Call& c, ValueId mask, ValueId batch, ValueId total, int lists) {
   const ValueId least = c.integers({1});  // also of an empty batch
-  const ValueId each = c.one("Div", {extent(c, mask, 0), c.one("Max", {batch, least})});
+  const ValueId length = extent(c, mask, 0);
+  const ValueId packed = c.one(
+      "Equal", {length, plus(c, times(c, batch, c.integers({3})), c.integers({2}))});
+  const ValueId used = c.one("Where", {packed, batch, length});
+  const ValueId each = c.one("Div", {used, c.one("Max", {batch, least})});
   const ValueId count = bounded(
       c, c.one("Max", {each, least}), c.integer(lists),
       "the mask has {} numbers for each batch element; expected at most {}");
-  const ValueId all = c.one("Reshape", {mask, joined(c, {count, batch}, 0)},
+  const ValueId numbers = sliced(c, mask, c.integers({0}), used, 0);
+  const ValueId all = c.one("Reshape", {numbers, joined(c, {count, batch}, 0)},
                             {{"allowzero", std::int64_t{1}}});
   const ValueId zeros = c.one("ConstantOfShape", {joined(c, {c.integers({1}), batch}, 0)},
                               {{"value", Tensor::from<std::int32_t>({1}, {0})}});
@@ -80,9 +86,19 @@ ValueId additive_mask(const Call& c, const Masks& m, ValueId q, ValueId k) {
   return c.one("Where", {later_keys(c, q, k, m.past), c.number(t, least_float), mask});
 }
 
+/// scores + bias [batch or 1, heads or 1, length, total], or the scores if there is no bias.
+ValueId plus_bias(const Call& c, ValueId scores, ValueId bias) {
+  if (bias == ValueId::none) return scores;
+  for (const std::int64_t axis : {2, 3})
+    bias = with_extent_of(c, bias, axis, scores, axis, {"the bias of the scores", "the scores"});
+  ValueId sum = plus(c, scores, bias);
+  for (const std::int64_t axis : {0, 1})
+    sum = with_extent_of(c, sum, axis, scores, axis, {"the scores with their bias", "the scores"});
+  return sum;
+}
+
 ValueId masked_scores(const Call& c, ValueId q, ValueId k, const Masks& m) {
-  const ValueId scores = plus(c, attention_scores(c, q, k), m.bias);
-  return plus(c, scores, additive_mask(c, m, q, k));
+  return plus(c, plus_bias(c, attention_scores(c, q, k), m.bias), additive_mask(c, m, q, k));
 }
 
 /// [batch, heads, length, size] as [batch, length, heads * size].
@@ -102,6 +118,7 @@ std::vector<ValueId> attention(Call& c) {
   refuse_unless(c, "past_present_share_buffer", std::int64_t{0});
   refuse_input(c, 6);
   ProjectedAttention a;
+  require_extent_of(c, 2, -1, 1, -1);
   a.projected = plus(c, c.one("MatMul", {wide_in(c, 0), wide_in(c, 1)}), wide_in(c, 2));
   a.sizes = c.attributes.ints("qkv_hidden_sizes");
   require(a.sizes.empty() || a.sizes.size() == 3,
@@ -169,11 +186,25 @@ void add_bias(Call& c, Heads& h, std::int64_t heads) {
   h.v = plus(c, h.v, bias_of_heads(c, size, 2, heads));
 }
 
+/// The mask of MultiHeadAttention, which is not broadcast to the scores, other than Attention's.
+ValueId key_padding_mask(const Call& c, const Heads& h) {
+  ValueId mask = c.in(4);
+  const std::int64_t rank = c.has(4) ? c.rank(mask).value_or(0) : 0;
+  if (rank != 2 && rank != 3) return mask;
+  mask = with_extent_of(c, mask, 0, h.q, 0, {"key_padding_mask", "query"});
+  if (rank == 3) mask = with_extent_of(c, mask, 1, h.q, 2, {"key_padding_mask", "query"});
+  return with_extent_of(c, mask, rank - 1, h.k, 2, {"key_padding_mask", "the keys"});
+}
+
 std::vector<ValueId> multi_head_attention(Call& c) {
   refuse_input(c, 8);
   refuse_input(c, 9);
   const std::int64_t heads = count(c, "num_heads");
   Heads h = heads_of(c, heads);
+  for (const std::int64_t axis : {0, 1}) {
+    h.k = with_extent_of(c, h.k, axis, h.q, axis, {"key", "query"});
+    h.v = with_extent_of(c, h.v, axis, h.q, axis, {"value", "query"});
+  }
   if (c.has(3)) add_bias(c, h, heads);
   ValueId past = c.integers({0});
   require(c.has(6) == c.has(7), "one of past_key and past_value is given; expected both or none");
@@ -182,7 +213,8 @@ std::vector<ValueId> multi_head_attention(Call& c) {
     h.k = joined(c, {wide_in(c, 6), h.k}, 2);
     h.v = joined(c, {wide_in(c, 7), h.v}, 2);
   }
-  const ValueId scores = masked_scores(c, h.q, h.k, {c.in(4), 1, wide_in(c, 5), past});
+  const ValueId scores = masked_scores(c, h.q, h.k,
+                                       {key_padding_mask(c, h), 1, wide_in(c, 5), past});
   return {as_first(c, heads_joined(c, attended(c, scores, h.v))), as_first(c, h.k),
           as_first(c, h.v), as_first(c, scores)};
 }
@@ -190,7 +222,11 @@ std::vector<ValueId> multi_head_attention(Call& c) {
 /// The positions i64[batch, length] of a RotaryEmbedding, which gives them or only the first.
 ValueId rotary_positions(Call& c, std::int64_t length_axis) {
   const std::int64_t rank = known_rank(c, 1);
-  if (rank == 2) return c.in(1);
+  if (rank == 2) {
+    require_extent_of(c, 1, 0, 0, 0);
+    require_extent_of(c, 1, 1, 0, length_axis);
+    return c.in(1);
+  }
   require(rank == 1, "position_ids has rank {}; expected 1 or 2", rank);
   const ValueId at = counted(c, as_scalar(c, extent(c, c.in(0), length_axis)));
   return unsqueezed(c, plus(c, at, c.in(1)), {0});
@@ -228,6 +264,7 @@ std::vector<ValueId> rotary_embedding(Call& c) {
           "attribute 'num_heads' = {}; with rotary_embedding_dim it must be positive", heads);
   const bool partly = integer(c, "rotary_embedding_dim") != 0;
   const ValueId at = rotary_positions(c, rank == 3 ? 1 : 2), x = wide_in(c, 0);
+  require_extent_of(c, 3, 1, 2, 1);
   const auto angles = [&](std::size_t k) {
     return unsqueezed(c, rows_at(c, wide_in(c, k), at, "position_ids"), {rank == 3 ? 2 : 1});
   };
@@ -265,6 +302,11 @@ ValueId attended(const Call& c, ValueId scores, ValueId v) {
 
 std::vector<ValueId> projected_attention(Call& c, const ProjectedAttention& a, DType t) {
   const std::int64_t heads = count(c, "num_heads");
+  if (output_named(c, 1) && !a.sizes.empty() && a.sizes[1] != a.sizes[2])
+    unsupported(
+        "output 1 ('present') holds keys and values in one tensor; attribute 'qkv_hidden_sizes' "
+        "has {} for keys and {} for values, expected equal sizes",
+        a.sizes[1], a.sizes[2]);
   const auto parts = a.sizes.empty() ? equal_parts(c, a.projected, 3, -1)
                                      : c.add("Split", {a.projected, c.integers(a.sizes)},
                                              {{"axis", std::int64_t{-1}}}, 3);

@@ -84,7 +84,7 @@ std::vector<ValueId> mat_mul_n_bits(Call& c) {
   const ValueId a = wide_in(c, 0);
   const ValueId weights = dequantized_blocks(c, s, dtype_of(c, a));
   const ValueId y = c.one("MatMul", {a, transposed(c, weights, {1, 0})});
-  return {as_first(c, plus(c, y, wide_in(c, 5)))};
+  return {as_first(c, c.has(5) ? plus(c, y, reshaped(c, wide_in(c, 5), {s.rows})) : y)};
 }
 
 /// The 16 numbers that MatMulBnb4's weights are made of: as floats of 4 bits, and at quantiles of
@@ -135,8 +135,9 @@ std::vector<ValueId> mat_mul_bnb4(Call& c) {
   return {as_first(c, c.one("MatMul", {a, transposed(c, weights, {1, 0})}))};
 }
 
-/// Slices of quantised data along gather_axis, as floats: data and zero points of 4 bits, or packed
-/// in bytes along the last axis, with one scale for each block along quantize_axis.
+/// Slices of quantised data along gather_axis, as floats: data and zero points of 4 bits, or of
+/// `bits` and packed in bytes along the last axis, with one scale for each block along
+/// quantize_axis.
 std::vector<ValueId> gather_block_quantized(Call& c) {
   const std::int64_t rank = known_rank(c, 0), bits = integer(c, "bits");
   const auto axis_of = [&](std::string_view name) {
@@ -146,7 +147,7 @@ std::vector<ValueId> gather_block_quantized(Call& c) {
     return axis < 0 ? axis + rank : axis;
   };
   const std::int64_t from = axis_of("gather_axis"), along = axis_of("quantize_axis");
-  if (bits != 4 && bits != 8) refuse_attribute(c, "bits");
+  if (bits != 2 && bits != 4 && bits != 8) refuse_attribute(c, "bits");
   if (from == along) refuse_attribute(c, "gather_axis");
   const DType held = dtype_of(c, c.in(0));
   if (held == DType::u8 && along != rank - 1) refuse_attribute(c, "quantize_axis");

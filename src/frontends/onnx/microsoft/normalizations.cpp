@@ -10,8 +10,11 @@ ir::Attributes last_axis(const Call& c) {
   return a;
 }
 
-/// input + skip + bias, in the shape of the input.
+/// input + skip + bias, in the shape of the input. A skip without batch, or with a batch of 1, is
+/// added to each element of the batch. Inputs 2 to `bias` are lists for the last axis.
 ValueId sum_with_skip(Call& c, std::size_t bias) {
+  for (const std::int64_t axis : {-2, -1}) require_extent_of(c, 1, axis, 0, axis);
+  for (std::size_t k = 2; k <= bias; ++k) require_extent_of(c, k, -1, 0, -1);
   const ValueId x = wide_in(c, 0), sum = plus(c, plus(c, x, wide_in(c, 1)), wide_in(c, bias));
   const ir::Type &in = c.type(x), &out = c.type(sum);
   if (in.has_rank() && out.has_rank() && in.is_static() && in.extents() == out.extents())
@@ -58,14 +61,16 @@ ValueId mask_index(Call& c, ValueId ids, ValueId mask) {
 }
 
 std::vector<ValueId> embed_layer_normalization(Call& c) {
-  const ValueId ids = c.in(0), segments = c.in(1), segment_table = wide_in(c, 4);
+  const ValueId ids = c.in(0), segment_table = wide_in(c, 4);
   require(c.has(1) == c.has(4),
           "one of segment_ids and segment_embedding is given; expected both "
           "or none");
+  for (const std::int64_t axis : {0, 1}) require_extent_of(c, 1, axis, 0, axis);
+  require_extent_of(c, 8, 1, 0, 1);
   const ValueId positions = c.has(8) ? c.in(8) : own_positions(c, ids);
   ValueId sum = plus(c, rows_at(c, wide_in(c, 2), ids, "input_ids"),
                      rows_at(c, wide_in(c, 3), positions, "the list of positions"));
-  if (c.has(1)) sum = plus(c, sum, rows_at(c, segment_table, segments, "segment_ids"));
+  if (c.has(1)) sum = plus(c, sum, rows_at(c, segment_table, c.in(1), "segment_ids"));
   const ValueId y = c.one("LayerNormalization", {sum, wide_in(c, 5), wide_in(c, 6)}, last_axis(c));
   const DType t = dtype_of(c, c.in(2));
   std::vector<ValueId> results{cast(c, y, t)};

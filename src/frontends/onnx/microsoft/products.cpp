@@ -109,17 +109,25 @@ ir::Attributes conv_attributes_of(const Call& c) {
   return some_attributes(c, {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"});
 }
 
+/// y plus input 3, which has the shape of y, if it is given.
+ValueId plus_as_large(Call& c, ValueId y) {
+  ValueId z = wide_in(c, 3);
+  for (std::int64_t a = 0; z != ValueId::none && a < c.rank(y).value_or(0); ++a)
+    z = with_extent_of(c, z, a, y, a, {"Z", "the convolution"});
+  return plus(c, y, z);
+}
+
 std::vector<ValueId> fused_conv(Call& c) {
   const ValueId y = c.one("Conv", {wide_in(c, 0), wide_in(c, 1), wide_in(c, 2)},
                           conv_attributes_of(c));
-  return {as_first(c, activated_by_list(c, plus(c, y, wide_in(c, 3))))};
+  return {as_first(c, activated_by_list(c, plus_as_large(c, y)))};
 }
 
 /// The channels of X, Y and Z are last. W is as in Conv.
 std::vector<ValueId> nhwc_conv(Call& c) {
   const ValueId x = channels_to_front(c, wide_in(c, 0));
   const ValueId y = c.one("Conv", {x, wide_in(c, 1), wide_in(c, 2)}, conv_attributes_of(c));
-  const ValueId sum = plus(c, channels_to_end(c, y), wide_in(c, 3));
+  const ValueId sum = plus_as_large(c, channels_to_end(c, y));
   return {as_first(c, activated_by_list(c, sum))};
 }
 

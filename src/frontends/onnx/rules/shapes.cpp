@@ -41,19 +41,32 @@ ValueId as_int64(const Call& c, ValueId v) {
   return c.one("Cast", {v}, {{"to", ir::Type::scalar(DType::i64)}});
 }
 
+/// Requires that the extent of input 0 along the axis is a multiple of `parts`: at once, or in the
+/// run if only the run knows the extent.
+void require_equal_parts(const Call& c, std::int64_t parts, std::int64_t axis) {
+  const ir::Type& x = c.type(c.in(0));
+  if (parts == 1 || (x.has_rank() && !has_axis(axis, x.rank()))) return;
+  const std::string wanted = fmt::format("{} has no {} equal parts along axis {}; give split",
+                                         ir::to_text(x), parts, axis);
+  const ir::Extent e = x.has_rank() ? x.extent(axis_from_front(axis, x.rank())) : ir::Extent();
+  if (e.known()) return require(e.value % parts == 0, "{}", wanted);
+  const ValueId extent = c.one("Gather", {c.one("Shape", {c.in(0)}), c.integer(axis)});
+  const ValueId whole = c.one("Equal", {c.one("Mod", {extent, c.integer(parts)}), c.integer(0)});
+  c.importer.add_native(ir::op("assertion"), {whole}, {{"message", wanted}}, 0, c.source,
+                        c.scope.region);
+}
+
 /// Before 13 the lengths were an attribute (in version 1 an attribute, or an input of the dtype of
 /// x). Before 18 the number of parts was the number of outputs, and without lengths the parts were
 /// equal.
 std::vector<ValueId> split(Call& c) {
   if (const auto lengths = take_ints(c, "split")) c.set_input(1, c.integers(*lengths));
-  if (c.has(1)) c.inputs[1] = as_int64(c, c.in(1));
-  if (c.has(1)) return c.newest();
-  const auto parts = static_cast<std::int64_t>(c.outputs), axis = c.attributes.i("axis", 0);
-  if (const ir::Type& x = c.type(c.in(0)); x.has_rank() && has_axis(axis, x.rank())) {
-    const ir::Extent& e = x.extent(axis_from_front(axis, x.rank()));
-    require(!e.known() || e.value % parts == 0,
-            "{} has no {} equal parts along axis {}; give split", ir::to_text(x), parts, axis);
+  if (c.has(1)) {
+    c.inputs[1] = as_int64(c, c.in(1));
+    return c.newest();
   }
+  const auto parts = static_cast<std::int64_t>(c.outputs);
+  require_equal_parts(c, parts, c.attributes.i("axis", 0));
   c.attributes.set("num_outputs", parts);
   return c.newest();
 }

@@ -1,3 +1,4 @@
+#include "base/axis.h"
 #include "frontends/onnx/rules.h"
 
 #include <string>
@@ -23,6 +24,26 @@ const Rule* find_rule(const std::string& domain, const std::string& op, int vers
   for (const Rule* r : it->second)
     if (r->domain == domain && r->from <= version && version <= r->to) return r;
   return nullptr;
+}
+
+ValueId with_extent_of(const Call& c, ValueId x, std::int64_t axis, ValueId other,
+                       std::int64_t other_axis, ir::Strings names) {
+  const auto extent = [&](ValueId v, std::int64_t a) {
+    const ir::Type& t = c.type(v);
+    if (!t.has_rank() || !has_axis(a, t.rank())) return ir::Extent();
+    return t.extent(axis_from_front(a, t.rank()));
+  };
+  if (extent(x, axis) == extent(other, other_axis)) return x;
+  return c.importer.add_native(ir::op("same_extent"), {x, other},
+                               {{"axes", ir::Ints{axis, other_axis}}, {"names", std::move(names)}},
+                               1, c.source, c.scope.region)[0];
+}
+
+void require_extent_of(Call& c, std::size_t k, std::int64_t axis, std::size_t other,
+                       std::int64_t other_axis) {
+  if (!c.has(k) || !c.has(other)) return;
+  const auto name = [&](std::size_t i) { return c.schema.inputs()[i].GetName(); };
+  c.inputs[k] = with_extent_of(c, c.in(k), axis, c.in(other), other_axis, {name(k), name(other)});
 }
 
 }  // namespace rondel::onnx

@@ -86,7 +86,10 @@ def _run(session, text, options, on_line):
 
 
 def _program(path):
-    return sys.stdin.buffer.read() if path in (None, "-") else pathlib.Path(path).read_bytes()
+    try:
+        return sys.stdin.buffer.read() if path in (None, "-") else pathlib.Path(path).read_bytes()
+    except OSError as error:
+        raise rondel.CallerError(f"{path or '-'}: the program cannot be read: {error.strerror or error}") from error
 
 
 def _without(text, failures):

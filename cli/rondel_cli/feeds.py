@@ -82,7 +82,7 @@ def read_feeds(session, texts, seed):
 
 
 def _given_feeds(session, texts, rng):
-    ports = {port.name: port for port in session.get_inputs()}
+    ports = {port.name: port for port in [*session.get_inputs(), *session.get_overridable_initializers()]}
     feeds = {}
     for text in texts:
         name, equals, what = text.partition("=")
@@ -91,12 +91,25 @@ def _given_feeds(session, texts, rng):
         elif not equals:
             raise UsageError(f"-i {text}: expected NAME=FILE, NAME=NUMBERS or NAME=random:f32[2,3]")
         if what.startswith("random:"):
-            feeds[name] = random_tensor(what.removeprefix("random:"), rng)
-        elif pathlib.Path(what).suffix not in FILES and _NUMBERS.match(what):
-            feeds[name] = literal_tensor(ports.get(name), name, what)
+            given = {name: random_tensor(what.removeprefix("random:"), rng)}
+        elif pathlib.Path(what).suffix in FILES:
+            given = {n: _as_declared(array, ports.get(n)) for n, array in read_file(name, what).items()}
+        elif _NUMBERS.match(what):
+            given = {name: literal_tensor(ports.get(name), name, what)}
         else:
-            feeds.update({n: _as_declared(array, ports.get(n)) for n, array in read_file(name, what).items()})
+            raise UsageError(f"-i {text:.100}: expected {_forms(ports.get(name))}")
+        twice = next((n for n in given if n in feeds), None)
+        if twice is not None:
+            raise UsageError(f"-i {text:.100}: input '{twice}' is given twice")
+        feeds.update(given)
     return feeds
+
+
+def _forms(port):
+    """What may stand behind NAME=."""
+    plain = '["a", "b"]' if port is not None and element_name(port.type) == "str" else "1" if port is not None and port.shape == [] else "1,2,3"
+    drawn = "f32[2,3]" if port is None or not port.type.startswith("tensor(") else _example_type(port)
+    return f"a file that ends in {', '.join(FILES[:-1])} or {FILES[-1]}, values such as {plain}, or random:{drawn}"
 
 
 def _require_all(session, feeds):
@@ -205,18 +218,25 @@ def read_file(name, path):
             return {name: np.load(path)}
         if ending == ".npz":
             with np.load(path) as archive:
-                if name and name in archive:
-                    return {name: archive[name]}
-                return {key: archive[key] for key in archive}
-        if ending == ".pb":
-            import onnx
+                return _of_archive(name, path, archive)
+        import onnx
 
-            tensor = onnx.TensorProto()
-            tensor.ParseFromString(pathlib.Path(path).read_bytes())
-            return {name or tensor.name: onnx.numpy_helper.to_array(tensor)}
+        tensor = onnx.TensorProto()
+        tensor.ParseFromString(pathlib.Path(path).read_bytes())
+        return {name or tensor.name: onnx.numpy_helper.to_array(tensor)}
+    except rondel.CallerError:
+        raise
     except Exception as error:  # exceptions of NumPy, zipfile, protobuf and onnx
         raise rondel.CallerError(f"cannot read {path}: {error}") from error
-    raise rondel.CallerError(f"{path}: expected a .npy, .npz or .pb file")
+
+
+def _of_archive(name, path, archive):
+    """The arrays of an .npz file by their names, or for an input that is named its array, or the only one."""
+    if not name:
+        return {key: archive[key] for key in archive}
+    if name not in archive and len(archive.files) != 1:
+        raise rondel.CallerError(f"{path} has no '{name}'; it has {', '.join(map(repr, archive.files)) or 'nothing'}")
+    return {name: archive[name if name in archive else archive.files[0]]}
 
 
 def random_tensor(text, rng):

@@ -7,8 +7,10 @@ import time
 
 import rondel
 from rondel.inspection import graph_html, schedule_text
+from rondel.replacing import is_special
 from rondel.texts import finding_text, render, report_text
 
+from .exit_codes import UsageError
 from .feeds import add_input_option, read_feeds
 from .files import print_written, write_all
 from .table import add_model_options, coloured, session_options
@@ -39,12 +41,16 @@ def add_to(commands):
         help="show each loop nest of the compiled model: which nodes it computes (fused, by rows, computed at, tiled), where results are "
         "stored, what is vectorised, unrolled or parallel, and why it is so",
     )
-    parser.add_argument("--html", metavar="FILE", help="write a page that draws the graph, in which loops and ifs are boxes that open")
+    parser.add_argument("--html", metavar="FILE.html", help="write a page that draws the graph, in which loops and ifs are boxes that open")
     parser.add_argument("--after", metavar="PASS", help="print the graph after each run of PASS that changed it, as text")
     parser.set_defaults(act=act)
 
 
 def act(options):
+    if options.compiled and not options.ir:
+        raise UsageError("--compiled: expected --ir beside it")
+    if options.html is not None and pathlib.Path(options.html).suffix != ".html" and not is_special(options.html):
+        raise UsageError(f"--html {options.html}: expected a file that ends in .html, or a pipe")
     if options.ir:
         session = rondel.InferenceSession(options.model, session_options(options))
         print(session.ir_text(imported=not options.compiled), end="")

@@ -1,12 +1,14 @@
 """The command `rondel`: run, inspect, check, convert and differentiate models.
 
 Exit codes: 0 done; 1 the model or input is wrong; 2 the command line is wrong; 3 not supported yet (`check` and
-`inspect`: the model will not run, for any reason); 4 a budget or deadline was exceeded; 5 a bug of ours.
+`inspect`: the model will not run, for any reason); 4 a budget or deadline was exceeded; 5 a bug of ours; 130 ended by Ctrl-C.
 """
 
 import argparse
 import contextlib
+import difflib
 import os
+import shlex
 import sys
 import warnings
 
@@ -19,6 +21,22 @@ from .table import coloured
 
 
 class _Parser(argparse.ArgumentParser):
+    """A parser whose command, rather than the command `rondel`, tells of arguments that it does not know."""
+
+    def parse_known_args(self, args=None, namespace=None):
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown):.200}{self._nearest(unknown[0])}")
+        return options, unknown
+
+    def _nearest(self, word):
+        name, equals, _ = word.partition("=")
+        options = [text for action in self._actions for text in action.option_strings]
+        if not name.startswith("-"):
+            return f"; did you mean -i {shlex.quote(word[:100])}?" if equals and "-i" in options else ""
+        near = difflib.get_close_matches(name, options, 1)
+        return f"; did you mean {near[0]}?" if near else ""
+
     def error(self, message):
         with _closed_is_fine(sys.stderr):
             super().error(message)
@@ -30,7 +48,7 @@ def make_parser():
         prog="rondel",
         description="Runs ONNX models with loops in them (Loop, Scan, If), natively.",
         epilog="exit codes: 0 done, 1 wrong model or input, 2 wrong command line, 3 not supported yet, "
-        "4 budget or deadline, 5 a bug of ours\n\n"
+        "4 budget or deadline, 5 a bug of ours, 130 ended by Ctrl-C\n\n"
         "first steps:\n"
         "  rondel check model.onnx                     will it run?\n"
         "  rondel inspect model.onnx                   what is in it, and what do its loops carry?\n"
@@ -62,6 +80,18 @@ def _warnings_on_stderr():
         warnings.simplefilter("always", rondel.ModelWarning)
         warnings.showwarning = show
         yield
+
+
+#: Options of the library that errors name, and those of the command line.
+_BUDGETS = {"max_trips": "max_trips", "max_memory_bytes": "max_memory"}
+
+
+def _option_of(error, options):
+    """The option of the command line that raises the budget that an error names."""
+    if not isinstance(error, rondel.LimitExceeded):
+        return ""
+    named = [ours for theirs, ours in _BUDGETS.items() if theirs in str(error) and hasattr(options, ours)]
+    return "".join(f"; here it is --{name.replace('_', '-')}" for name in named)
 
 
 def _say(text):
@@ -107,7 +137,7 @@ def _act(options):
             load_ops(options)
             return options.act(options)
     except rondel.Error as error:
-        _say(f"rondel: {error}")
+        _say(f"rondel: {error}{_option_of(error, options)}")
         return exit_code(error)
     except BrokenPipeError:
         raise

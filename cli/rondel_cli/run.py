@@ -37,7 +37,8 @@ def add_to(commands):
     add_model_options(parser)
     add_input_option(parser)
     parser.add_argument(
-        "-o", "--output", metavar="DIR", help="write each output to DIR as NAME.npy, or maps as NAME.json: all of them, or on failure none"
+        "-o", "--output", metavar="DIR", help="write each output to DIR as NAME.npy, or maps as NAME.json: all of them, or on failure none. "
+        "NumPy reads dtypes that it does not have (bfloat16, int4, ...) as bytes, |V2 or |V1; -i reads them in the input's dtype",
     )
     parser.add_argument(
         "--profile", metavar="FILE", help="write what took how long: a .json file for Perfetto or chrome://tracing, or a .html page by itself"

@@ -7,6 +7,7 @@ import os
 import pathlib
 import sys
 
+from rondel.errors import CallerError
 from rondel.texts import render
 
 from .exit_codes import UsageError
@@ -146,7 +147,9 @@ def _batches(given, paths):
     common, own = "auto", {}
     for text in given:
         name, sign, mode = text.rpartition("=")
-        if mode not in ("auto", "on", "off") or sign and name not in paths:
+        if sign and name not in paths and mode in ("auto", "on", "off"):
+            raise UsageError(f"--batch {text}: there is no model '{name}' on the command line; there are {', '.join(paths) or 'none'}")
+        if mode not in ("auto", "on", "off"):
             raise UsageError(f"--batch {text}: expected auto, on or off, after the name of a model and '=' if it is for that alone")
         if sign:
             own[name] = mode
@@ -176,7 +179,10 @@ def _states(given, paths):
 def _token(file):
     if file is None:
         return os.environ.get(_TOKEN) or None
-    text = pathlib.Path(file).read_text().strip()
+    try:
+        text = pathlib.Path(file).read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CallerError(f"--token-file {file}: it cannot be read: {getattr(error, 'strerror', '') or error}") from error
     if not text:
         raise UsageError(f"--token-file {file}: the file is empty; expected the token")
     return text

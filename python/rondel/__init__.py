@@ -89,7 +89,6 @@ __all__ = [
     "UnsupportedError",
     "compile_model",
     "copy_tensors",
-    "deepx",
     "disable_telemetry_events",
     "enable_telemetry_events",
     "export",
@@ -109,7 +108,6 @@ __all__ = [
     "set_default_logger_verbosity",
     "set_seed",
     "trace_passes",
-    "train",
     "unregister_op",
     "value_and_grad",
 ]

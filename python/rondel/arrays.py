@@ -239,11 +239,13 @@ def _untyped(x, what: str, expected: str) -> np.ndarray:
 def _may_become(array, name):
     """Whether numbers without a dtype may get this one.
 
-    As in onnxruntime, bools in a list may be zeros and ones, and floats in a list integers; unlike there, only whole ones.
+    As in onnxruntime, bools in a list may be zeros and ones and the reverse, and floats in a list integers; unlike there, no others.
     """
     kind, is_list = array.dtype.kind, array.ndim > 0
-    if kind == "b" or name == "bool":
-        return kind == "b" and (name == "bool" or is_list)
+    if name == "bool":
+        return kind == "b" or (is_list and bool(((array == 0) | (array == 1)).all()))
+    if kind == "b":
+        return is_list
     return kind != "f" or name[0] not in "iu" or (is_list and bool((array == np.trunc(array)).all()))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from . import _rondel, arrays
+from .counts import argument_text, whole
 from .errors import CallerError, Error, UnsupportedError
 from .models import Model, issue_warnings, kind_of, model_source
 from .onnxruntime_errors import name_loading_error
@@ -56,7 +57,7 @@ def compile_model(
     *,
     cpu: str = "native",
     shapes: Shapes | Iterable[Shapes] | None = None,
-    samples: Iterable[Feeds] = (),
+    samples: Feeds | Iterable[Feeds] | None = None,
     allow_steps: bool = False,
     name: str = "",
     header: str | os.PathLike[str] | None = None,
@@ -65,11 +66,11 @@ def compile_model(
 ) -> CompileReport:
     """Compiles a model to a shared object with its code, its weights and what runs them, and a C header beside it.
 
-    model: a path, bytes or onnx.ModelProto. path: the shared object to write ("model.so").
+    model: a path, bytes, ModelProto, session or network. path: the shared object to write ("model.so").
     cpu: "native", the processor of this machine, or LLVM's name of one ("x86-64-v3").
     shapes: the shapes to make code for, as a dict of input to extents, or a list of such dicts; extents are numbers, or None for any.
     None: the shapes that the model declares. Other shapes run, too, but interpreted.
-    samples: feeds with which the model is run once, so that there is also code for sizes that these data decide.
+    samples: feeds, or a list of feeds, with which the model is run once, so that there is also code for sizes that these data decide.
     allow_steps: nodes without native code run interpreted; otherwise they are an error.
     name: the prefix of the C functions, made of the file's name if it is "". header: the C header; None: beside the library.
 
@@ -83,8 +84,8 @@ def compile_model(
     how.cpu = _text(cpu, "cpu")
     how.name = _text(name, "name")
     how.allow_steps = bool(allow_steps)
-    how.shapes = [_shape_case(case) for case in _cases(shapes)]
-    how.samples = [_sample(feeds) for feeds in samples]
+    how.shapes = [_shape_case(case) for case in _cases("shapes", shapes)]
+    how.samples = [_sample(feeds) for feeds in _cases("samples", samples)]
     if header is not None:
         how.header = os.fspath(header)
     for written in (path, header):
@@ -141,25 +142,36 @@ def _text(value: Any, what: str) -> str:
     return value
 
 
-def _cases(shapes: Any) -> list[Any]:
-    if shapes is None:
-        return []
-    return [shapes] if isinstance(shapes, Mapping) else list(shapes)
+def _cases(what: str, cases: Any) -> list[Any]:
+    """One dict, or several."""
+    if cases is None or isinstance(cases, Mapping):
+        return [] if cases is None else [cases]
+    if isinstance(cases, (str, bytes)) or not isinstance(cases, Iterable):
+        raise CallerError(f"{what} is a {kind_of(cases)}; expected a dict by the names of inputs, or a list of such dicts")
+    return list(cases)
 
 
 def _shape_case(case: Any) -> dict[str, list[int]]:
     if not isinstance(case, Mapping):
         raise CallerError(f"shapes holds a {kind_of(case)}; expected dicts of input names to extents")
-    return {_text(name, "the name of an input"): [_extent(name, e) for e in extents] for name, extents in case.items()}
+    return {_text(name, "the name of an input"): _extents(name, extents) for name, extents in case.items()}
+
+
+def _extents(name: str, extents: Any) -> list[int]:
+    if isinstance(extents, (str, bytes)) or not isinstance(extents, Iterable):
+        example = [extents] if whole(extents) is not None else [2, None]
+        raise CallerError(f"the shape of input {name!r} is {extents!r:.100}; expected a list of extents, as {example}")
+    return [_extent(name, extent) for extent in extents]
 
 
 def _extent(name: str, extent: Any) -> int:
     """-1 for an extent that is open."""
     if extent is None or (isinstance(extent, str) and (extent == "?" or re.fullmatch(r"[A-Za-z_]\w*", extent))):
         return -1
-    if isinstance(extent, bool) or not hasattr(extent, "__index__") or extent.__index__() < 0:
-        raise CallerError(f"an extent of input {name!r} is {extent!r}; expected a number from 0 on, or None for any extent")
-    return extent.__index__()
+    checked = whole(extent)
+    if checked is None or checked < 0:
+        raise CallerError(f"an extent of input {name!r} is {argument_text(extent)}; expected a number from 0 on, or None for any extent")
+    return checked
 
 
 def _sample(feeds: Any) -> dict[str, Any]:

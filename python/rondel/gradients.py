@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from . import _rondel
 from .errors import CallerError
 from .metadata import NodeArg
-from .models import issue_warnings, model_source
+from .models import issue_warnings, kind_of, model_source
 from .options import SessionOptions
 from .rewriting import as_options_ask, require_unchanged, without_changes
 from .session import InferenceSession
@@ -82,6 +82,9 @@ def value_and_grad(
     values = _names("grad", "outputs", outputs) or [o.name for o in session.get_outputs() if o.name not in made and is_of_floats(o) and o.shape == []]
 
     def evaluate(feeds=None, /, **more):
+        if feeds is not None and not isinstance(feeds, Mapping):
+            named = ", ".join(f"{i.name}=..." for i in session.get_inputs())
+            raise CallerError(f"value_and_grad: the feeds are a {kind_of(feeds)}; expected a dict of input names to arrays, or keywords: f({named})")
         found = session.run(values + made, {**(feeds or {}), **more})
         value = found[0] if len(values) == 1 else dict(zip(values, found))
         return value, dict(zip(wrt, found[len(values) :]))

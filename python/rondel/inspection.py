@@ -84,7 +84,7 @@ class PassRun(NamedTuple):
 
 
 def trace_passes(model: Model, sess_options: SessionOptions | None = None, after: str = "") -> list[PassRun]:
-    """Compiles a model's graph (path, bytes or ModelProto) and lists what each pass did, in order.
+    """Compiles a model's graph (path, bytes, ModelProto or session) and lists what each pass did, in order.
 
     after: a pass, by name or as "pipeline/name". Its runs have the text of the graph. A pass that does not exist is a
     CallerError; other errors are those of InferenceSession.
@@ -96,7 +96,7 @@ def trace_passes(model: Model, sess_options: SessionOptions | None = None, after
 
 
 def schedule_text(model: Model, sess_options: SessionOptions | None = None) -> str:
-    """How the programs of a model (path, bytes or ModelProto) are laid out as loop nests, and why, as text: which nodes each nest
+    """How the programs of a model (path, bytes, ModelProto or session) are laid out as loop nests, and why, as text: which nodes each nest
     computes, where results are stored, what is vectorised over how many lanes of this processor, and what threads may share.
 
     Shapes are those that the model declares. The text is for people: its form may change in any version. Raises as InferenceSession does.
@@ -106,7 +106,7 @@ def schedule_text(model: Model, sess_options: SessionOptions | None = None) -> s
 
 
 def inspect(model: Model, sess_options: SessionOptions | None = None) -> Report:
-    """Reads a model (path, bytes or ModelProto) and reports its contents, without running it.
+    """Reads a model (path, bytes, ModelProto or session) and reports its contents, without running it.
 
     A reason why the model will not run is a finding. Raises CallerError only if the source is not a model at all.
     """
@@ -116,7 +116,7 @@ def inspect(model: Model, sess_options: SessionOptions | None = None) -> Report:
 
 
 def graph_html(model: Model, sess_options: SessionOptions | None = None, report: Report | None = None) -> str:
-    """A page that draws a model's graph (path, bytes or ModelProto) as it was imported, with the types of all values; loops and ifs are
+    """A page that draws a model's graph (path, bytes, ModelProto or session) as it was imported, with the types of all values; loops and ifs are
     boxes that open. It is one file that needs no network.
 
     report: what `inspect` gave for the model, or else it is made here; the page tells what ends each loop and how it runs. Raises as

@@ -9,13 +9,17 @@ from .errors import CallerError, ModelWarning
 from .option_checks import path_text
 
 Model = Any
-"""A path, bytes or an onnx.ModelProto."""
+"""A path, bytes, an onnx.ModelProto, an InferenceSession or a network."""
 
 
 def model_source(model: Model) -> str | bytes:
-    """Converts a path, bytes or protobuf object to what the engine takes: a path or bytes."""
+    """Converts a path, bytes, protobuf object, session or network to what the engine takes: a path or bytes."""
     if isinstance(model, (bytes, bytearray, memoryview)):
         return bytes(model)
+    if hasattr(model, "build_session") and not isinstance(model, type):
+        model = model.build_session()
+    if hasattr(model, "_as_onnx") and not isinstance(model, type):
+        return model._as_onnx()
     try:
         if isinstance(model, (str, os.PathLike)):
             return path_text(model)
@@ -23,7 +27,7 @@ def model_source(model: Model) -> str | bytes:
             return model.SerializeToString()
     except Exception as error:  # protobuf has exceptions of its own
         raise CallerError(f"the model {model!r:.100} cannot be read: {error}") from error
-    raise CallerError(f"the model is a {kind_of(model)}; expected a path, bytes or a ModelProto")
+    raise CallerError(f"the model is a {kind_of(model)}; expected a path, bytes, a ModelProto, a session or a network")
 
 
 def kind_of(x: object) -> str:

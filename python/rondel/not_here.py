@@ -6,7 +6,7 @@ Each name has a text that says what to use instead; using the name raises an err
 _DEVICE = "everything runs on the CPU; leave the line out"
 _ALLOCATOR = "memory comes from the session's own pool; SessionOptions.max_memory_bytes limits it"
 _ADAPTER = "weights are part of the model; make its adapted weights inputs, and feed them"
-_COMPILED = "nothing is compiled ahead; SessionOptions.optimized_model_filepath writes the optimized model"
+_COMPILED = "rondel.compile_model compiles a model ahead of time (docs/ahead_of_time.md); SessionOptions.optimized_model_filepath writes the optimized model as ONNX"
 _LIBRARY = "rondel.register_op makes an op of a Python function; include/rondel/custom_op.h has the same for C++"
 _TUNING = "nothing is tuned at run time; leave the line out"
 _VECTOR = "run_with_ort_values takes and gives lists of OrtValue"
@@ -36,11 +36,15 @@ MODULE = {
     "OrtSyncStream": _DEVICE,
     "create_and_register_allocator": _ALLOCATOR,
     "create_and_register_allocator_v2": _ALLOCATOR,
+    "datasets": "onnxruntime.datasets has the example models; rondel.InferenceSession reads its files",
     "get_ep_devices": _DEVICE,
     "has_collective_ops": "ops over several machines are not here; leave the line out",
     "preload_dlls": _DEVICE,
     "print_debug_info": "rondel.get_build_info() says what is installed",
+    "quantization": _QUANTIZE,
     "register_execution_provider_library": _DEVICE,
+    "tools": "onnxruntime.tools writes ONNX files, and Rondel runs them",
+    "transformers": "onnxruntime.transformers writes optimized models, and Rondel runs those of standard ONNX; sessions optimize a model by themselves",
     "unregister_execution_provider_library": _DEVICE,
     "set_global_thread_pool_sizes": "set SessionOptions.intra_op_num_threads",
 }

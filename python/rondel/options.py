@@ -51,6 +51,11 @@ class _Checked:
     _CONFIG: set[str] = set()
     _missing_names: dict[str, str] = {}
 
+    def __init__(self, **values: Any) -> None:
+        super().__init__()
+        for name, value in values.items():
+            setattr(self, name, value)
+
     def __setattr__(self, name, value):
         theirs = self._THEIRS.get(name)
         if theirs is None and name not in self._CHECKS:
@@ -127,8 +132,8 @@ class SessionOptions(_Checked, _rondel.SessionOptions):
     log_severity_level: the least severity that is logged (see rondel.set_default_logger_severity); -1: the default.
     logid: text in each line of the log.
 
-    An invalid value or an unknown option raises CallerError. The other options of onnxruntime can be set and read; a value that
-    has no meaning here warns once.
+    Options are set as attributes, or given as keywords: SessionOptions(max_trips=1000). An invalid value or an unknown option raises
+    CallerError. The other options of onnxruntime can be set and read; a value that has no meaning here warns once.
     """
 
     intra_op_num_threads: int
@@ -279,7 +284,8 @@ class RunOptions(_Checked, _rondel.RunOptions):
         limits of the session hold, too.
     log_severity_level, logid: as in SessionOptions.
 
-    The other options of onnxruntime can be set and read; a value that has no meaning here warns once.
+    Options are set as attributes, or given as keywords: RunOptions(deadline=1.5). The other options of onnxruntime can be set and read;
+    a value that has no meaning here warns once.
     """
 
     deadline: float | None
@@ -307,10 +313,8 @@ class RunOptions(_Checked, _rondel.RunOptions):
     }
     _missing_names = not_here.RUN_OPTIONS
 
-    def __init__(self) -> None:
-        super().__init__()
-        if _seed:
-            self.seed = _seed
+    def __init__(self, **values: Any) -> None:
+        super().__init__(**({"seed": _seed, **values} if _seed else values))
 
     def add_run_config_entry(self, key: str, value: str) -> None:
         """Stores an entry of onnxruntime's configuration; it has no meaning here, and warns once."""

@@ -115,8 +115,15 @@ class OrtValue(ExplainsMissingNames):
 
     def update_inplace(self, data: np.ndarray | OrtValue) -> None:
         """Copies elements of the same dtype and shape into the memory of the tensor."""
-        target, source = self._array("update_inplace"), _an_array(data, "update_inplace")
-        check_target(target, source, "update_inplace: the value")
+        self._copy_from(data, "update_inplace")
+
+    def _copy_from(self, data, method):
+        target, source = self._array(method), _an_array(data, method)
+        if source.dtype != target.dtype or source.shape != target.shape:
+            raise CallerError(
+                f"{method}: the data are {source.dtype}{list(source.shape)}; expected {target.dtype}{list(target.shape)}, as the value they replace"
+            )
+        _check_writable(target, f"{method}: the value")
         target[...] = source
 
     def as_sparse_tensor(self) -> SparseTensor:
@@ -201,7 +208,9 @@ def copy_tensors(src: Iterable[OrtValue], dst: Iterable[OrtValue], stream: Any =
     if len(sources) != len(targets):
         raise CallerError(f"copy_tensors: {len(sources)} values are copied to {len(targets)}; expected as many")
     for value, target in zip(sources, targets):
-        target.update_inplace(value)
+        if not isinstance(target, OrtValue):
+            raise CallerError(f"copy_tensors: dst holds a {type(target).__name__}; expected OrtValues")
+        target._copy_from(value, "copy_tensors")
 
 
 def content_of(x: Any) -> Any:
@@ -213,6 +222,10 @@ def check_target(target: np.ndarray, source: np.ndarray, what: str) -> None:
     """Raises CallerError if `source` cannot be copied into `target`. what: how errors name the target."""
     if source.dtype != target.dtype or source.shape != target.shape:
         raise CallerError(f"{what} is {target.dtype}{list(target.shape)}; expected {source.dtype}{list(source.shape)}, as what is copied there")
+    _check_writable(target, what)
+
+
+def _check_writable(target, what):
     if not target.flags.writeable:
         raise CallerError(f"{what} is read-only; expected memory that can be written")
 

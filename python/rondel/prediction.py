@@ -17,7 +17,7 @@ from .session import InferenceSession, requested_names
 class Predictor:
     """A model as a function of a batch of rows: a dict of arrays [rows, ...] to a dict of arrays [rows, ...].
 
-    model: a path, bytes or ModelProto. The first axis of its inputs and outputs is that of the rows. If the inputs have a fixed
+    model: a path, bytes, ModelProto, session or network. The first axis of its inputs and outputs is that of the rows. If the inputs have a fixed
         extent there, a batch is run in parts of that extent, and the last part is filled up with its last row.
     outputs: the names of the outputs; None: all.
     columns: dict of the names of inputs to those of columns, where they differ.

@@ -179,14 +179,21 @@ def _names(tracks, process):
 # ---- the page -----------------------------------------------------------------------------------------------
 
 
-def profile_html(events: Sequence[Mapping[str, Any]], title: str, how: Mapping[str, str] | None = None) -> str:
+def profile_html(
+    events: Sequence[Mapping[str, Any]] | str | os.PathLike[str], title: str | None = None, how: Mapping[str, str] | None = None
+) -> str:
     """A page that shows a profile: the dearest nodes, a timeline, what ran natively and why the rest did not, memory over time. It is one
     file that needs no network.
 
-    events: the list in a file that `end_profiling` wrote. how: what `how_it_ran(tiers=True)` told; or else what the last run's event tells.
+    events: the file that `end_profiling` wrote, or the list that it holds. title: None: the name of the file, or "model". how: what
+    `how_it_ran(tiers=True)` told; or else what the last run's event tells.
     """
     from .pages import page
 
+    if isinstance(events, (str, os.PathLike)):
+        title = os.path.basename(events) if title is None else title
+        events = _read_events(events)
+    title = "model" if title is None else title
     told = [e["args"]["how_it_ran"] for e in events if "how_it_ran" in e.get("args", {})]
     names = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
     spans = [e for e in events if e["ph"] == "X" and e["cat"] != "Session"]
@@ -198,6 +205,14 @@ def profile_html(events: Sequence[Mapping[str, Any]], title: str, how: Mapping[s
         "title": title, "spans": shown, "tracks": names, "memory": memory, "dearest": dearest(spans),
         "how": how if how is not None else told[-1] if told else {},
     })  # fmt: skip
+
+
+def _read_events(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, ValueError) as error:
+        raise CallerError(f"'{os.fspath(path)}' is no profile that can be read: {error}") from error
 
 
 def dearest(spans: Sequence[Mapping[str, Any]]) -> list[list[Any]]:

@@ -54,7 +54,7 @@ def requested_names(output_names: Iterable[str] | None) -> list[str]:
 class InferenceSession(ExplainsMissingNames):
     """A compiled model. Many threads may run it at once.
 
-    path_or_bytes: a path, bytes, or onnx.ModelProto. A session keeps the path or the bytes, for copies and pickling.
+    path_or_bytes: a path, bytes, onnx.ModelProto, or another session. A session keeps the path or the bytes, for copies and pickling.
     sess_options: rondel.SessionOptions, which the session copies, or None.
     providers: names, or (name, options); provider_options: a dict for each name. There is only "CPUExecutionProvider", without
     options; others warn. Of onnxruntime's keyword arguments, those without a meaning here warn.
@@ -225,7 +225,8 @@ class InferenceSession(ExplainsMissingNames):
     ) -> None:
         """As `run`, on a thread of its own: returns at once, and calls `callback(outputs, user_data, error)` when the run has ended.
 
-        The feeds are checked before it returns, and must not change before the callback. error: '' or the text of the error;
+        Names of inputs and missing inputs are checked before it returns, and feeds that make no tensor are refused; dtypes, shapes and names
+        of outputs are checked by the run. The feeds must not change before the callback. error: '' or the text of the error;
         outputs is then []. Python waits for the thread when it ends.
         """
         if not callable(callback):
@@ -378,6 +379,10 @@ class InferenceSession(ExplainsMissingNames):
         """The engine's session, for `what` needs its graph. CompiledModel, which has none, raises UnsupportedError."""
         return self._session
 
+    def _as_onnx(self) -> bytes:
+        """The model, for functions that read one."""
+        return _rondel.export_bytes(self._with_graph("a model"), _rondel.ExportOptions())[0]
+
     def _title(self):
         source = self._source
         return f"InferenceSession({source!r})" if isinstance(source, str) else f"InferenceSession of '{self._session.info().graph_name}'"
@@ -390,10 +395,10 @@ class InferenceSession(ExplainsMissingNames):
     def __repr__(self) -> str:
         if "_session" not in self.__dict__:  # making it failed
             return object.__repr__(self)
-        return session_text(self._title(), self._inputs, self._outputs, self._loops())
+        return session_text(self._title(), self._inputs, self._outputs, self._loops(), self._overridable)
 
     def _repr_html_(self) -> str:
-        return session_html(self._title(), self._inputs, self._outputs, self._loops())
+        return session_html(self._title(), self._inputs, self._outputs, self._loops(), self._overridable)
 
     def _loops(self):
         """Each loop and how it runs, as far as that is known."""

@@ -52,10 +52,13 @@ def human_bytes(count: float) -> str:
     return f"{count} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
 
 
-def session_text(title: str, inputs: Sequence[NodeArg], outputs: Sequence[NodeArg], loops: Mapping[str, str]) -> str:
-    """A session as its repr says it: its file, inputs, outputs and loops."""
+def session_text(
+    title: str, inputs: Sequence[NodeArg], outputs: Sequence[NodeArg], loops: Mapping[str, str], optional: Sequence[NodeArg] = ()
+) -> str:
+    """A session as its repr says it: its file, inputs, outputs and loops. optional: inputs that may be left out."""
     lines = [title]
     lines += [f"  input   {port_text(p)}" for p in inputs]
+    lines += [f"  input   {port_text(p)} (optional)" for p in optional]
     lines += [f"  output  {port_text(p)}" for p in outputs]
     lines += [f"  loop    {name}: {execution}" for name, execution in loops.items()]
     return "\n".join(lines)
@@ -125,9 +128,11 @@ def loop_html(loop: Mapping[str, Any]) -> str:
     return _titled_list(loop_title(loop), loop_lines(loop))
 
 
-def session_html(title: str, inputs: Sequence[NodeArg], outputs: Sequence[NodeArg], loops: Mapping[str, str]) -> str:
+def session_html(
+    title: str, inputs: Sequence[NodeArg], outputs: Sequence[NodeArg], loops: Mapping[str, str], optional: Sequence[NodeArg] = ()
+) -> str:
     """A session as HTML: what `session_text` says."""
-    parts = [f"<p>{html.escape(title)}</p>", *_port_tables(inputs, outputs)]
+    parts = [f"<p>{html.escape(title)}</p>", *_port_tables(inputs, outputs, optional)]
     if loops:
         parts.append(_table(("loop", "runs"), loops.items()))
     return _division(parts)
@@ -149,8 +154,10 @@ def profile_table_html(path: str, events: Iterable[Mapping[str, Any]]) -> str:
     return _division(parts)
 
 
-def _port_tables(inputs, outputs):
-    return [_table((kind, "type"), ((p.name, type_text(p)) for p in ports)) for kind, ports in (("input", inputs), ("output", outputs))]
+def _port_tables(inputs, outputs, optional=()):
+    tables = {kind: [(p.name, type_text(p)) for p in ports] for kind, ports in (("input", inputs), ("output", outputs))}
+    tables["input"] += [(p.name, f"{type_text(p)} (optional)") for p in optional]
+    return [_table((kind, "type"), rows) for kind, rows in tables.items()]
 
 
 def _titled_list(title, lines):

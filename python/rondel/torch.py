@@ -20,7 +20,7 @@ from .session import InferenceSession
 class Function:
     """A model as a function of torch tensors that supports torch's autograd.
 
-    model: path, bytes or ModelProto. wrt: names of the inputs that receive gradients; None: all inputs of floats. checkpoint,
+    model: path, bytes, ModelProto, session or network. wrt: names of the inputs that receive gradients; None: all inputs of floats. checkpoint,
     sess_options: as in `rondel.grad` and `rondel.InferenceSession`.
 
     It is called with tensors in the order of the model's inputs, or by name. It returns the model's output, or a tuple if there are

@@ -6,6 +6,8 @@ import keyword
 import re
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .. import _rondel
 from ..errors import CallerError
 
@@ -33,6 +35,10 @@ def snake_case(name: str) -> str:
     """ReduceLogSum -> reduce_log_sum, GatherND -> gather_nd, IsNaN -> is_nan"""
     name = re.sub(r"(NaN|ND)\b", lambda m: m[0].capitalize(), name)
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def _is_array(x) -> bool:
+    return hasattr(x, "dtype") and not isinstance(x, np.generic)
 
 
 def is_omitted(x) -> bool:
@@ -92,9 +98,17 @@ class Operator:
             left_out = next((k for k, x in enumerate(given) if is_omitted(x.value)), None)
             if left_out is not None:
                 raise CallerError(f"{self.name}: value {left_out} of '{self.input_names[-1]}' is {given[left_out].value!r}; expected an array")
+            self._require_no_lists(given)
             inputs.update({first + k: x for k, x in enumerate(given)})
         self._add_by_position(attributes, rest, len(args))
         return Bound(self._in_order(inputs), {k: v for k, v in attributes.items() if v is not None}, outputs)
+
+    def _require_no_lists(self, given):
+        """Lists of arrays are sequences, which most variadic inputs do not take."""
+        lists = [a.value for a in given if isinstance(a.value, (list, tuple)) and any(_is_array(x) for x in a.value)]
+        if lists and not any("seq(" in kind for kind in self.inputs[-1].types):
+            name = self.input_names[-1]
+            raise CallerError(f"{self.name}: a value of '{name}' is a list of arrays; give the arrays one by one, as {self.python_name}(x, y), or as {name}=[x, y]")
 
     def _several(self, argument):
         if not isinstance(argument.value, (list, tuple)):

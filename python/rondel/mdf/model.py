@@ -53,6 +53,8 @@ def loads(model: str | bytes | Mapping[str, Any] | Any, sess_options: SessionOpt
     if documents.is_object(model):
         model = documents.document(model)
     if isinstance(model, str):
+        if model and "\n" not in model and ":" not in model:  # no mapping, which each model is
+            raise CallerError(f"the model is the text {model!r:.100}; expected what a file of a model holds; load reads files")
         source = model.encode("utf-8", "surrogatepass")  # the engine reports a lone surrogate with line and column
     elif isinstance(model, (bytes, bytearray, memoryview)):
         source = bytes(model)
@@ -110,6 +112,8 @@ class Results(Mapping[str, np.ndarray]):
         self._arrays = {**values, "time": time}
 
     def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._arrays:
+            raise KeyError(f"there is no {name!r}; the results are {', '.join(map(repr, self._arrays))}")
         return self._arrays[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -20,11 +20,13 @@ from ..option_checks import path_text
 
 
 def describe(x) -> str:
-    """What an argument is, for a message: 'the int 3', 'a list', 'None'."""
+    """What an argument is, for a message: 'the int 3', 'a list', 'the class float32', 'None'."""
     if x is None:
         return "None"
     if isinstance(x, Enum):
         return repr(x)
+    if isinstance(x, type):
+        return f"the class {x.__name__}"
     kind = type(x).__name__
     if isinstance(x, (bool, int, float, str)) and len(repr(x)) < 40:
         return f"the {kind} {x!r}"

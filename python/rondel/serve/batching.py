@@ -199,7 +199,8 @@ class Queue:
     def _finish(self, ends: list[tuple[Job, Outputs | Exception]], ran: list[Job], begin: float, took: float) -> None:
         if ran:
             self._typical += 0.2 * (took / len(ran) - self._typical)
-            self._metrics.ran(sum(max(job.rows, 1) for job in ran), took)
+            done = sum(max(job.rows, 1) for job, found in ends if not isinstance(found, Exception))
+            self._metrics.ran(sum(max(job.rows, 1) for job in ran), done, took)
         for job in ran:
             self._metrics.queue_seconds.observe(begin - job.arrived)
         for job, found in ends:

@@ -67,11 +67,13 @@ class ModelMetrics:
         self.success, self.failure, self.runs = Counted(), Counted(), Counted()
         self.rows = self.last_ms = 0
 
-    def ran(self, rows: int, seconds: float) -> None:
+    def ran(self, rows: int, done: int, seconds: float) -> None:
+        """done: how many of the rows did not fail; the statistics of the protocol count these only."""
         self.run_seconds.observe(seconds)
         self.batch_rows.observe(rows)
-        self.runs.add(seconds)
-        self.rows += rows
+        if done:
+            self.runs.add(seconds)
+            self.rows += done
 
     def answered(self, status: int, seconds: float) -> None:
         if status not in self._outcomes:

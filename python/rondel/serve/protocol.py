@@ -81,7 +81,7 @@ def _object(x: Any, what: str) -> dict[str, Any]:
 
 def _items(x: Any, what: str) -> list[dict[str, Any]]:
     if not isinstance(x, list):
-        raise bad_request(f"'{what}' is {x!r:.60}; expected a list of JSON objects")
+        raise bad_request(f"'{what}' is {'missing' if x is None else format(repr(x), '.60')}; expected a list of JSON objects")
     found = [_object(item, f"an item of '{what}'") for item in x]
     names = [item.get("name") for item in found]
     for k, name in enumerate(names):

@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import __version__
 from ..errors import CallerError
+from ..models import kind_of
 from .errors import Refusal, busy
 from .metrics import Metrics
 from .models import LoadedModel, Made, Models
@@ -40,12 +41,11 @@ class Service:
         if token is not None and not token:
             raise CallerError("the token is empty; expected text, or None for none")
         self.metrics = Metrics()
-        self.models = Models(self.metrics, settings or ModelSettings(), repository, engine)
+        self.models = Models(self.metrics, _checked_settings(settings), repository, engine)
         self._token = None if token is None else f"Bearer {token}".encode()
         self.started = self.stopping = False
         self._sweeper: asyncio.Task[None] | None = None
-        for name, given in models.items():
-            model, own = given if isinstance(given, tuple) else (given, None)
+        for name, (model, own) in _checked_models(models).items():
             if hasattr(model, "get_inputs"):
                 self.models.know(name, None, own, model)
             else:
@@ -110,3 +110,25 @@ class Service:
                 self.models.drop_idle()
             except Exception:
                 log.exception("idle sequences cannot be dropped")
+
+
+def _checked_models(models: Any) -> dict[str, tuple[Any, ModelSettings | None]]:
+    """(the model, its own settings) by name."""
+    if not isinstance(models, Mapping):
+        raise CallerError(f"models is a {kind_of(models)}; expected a dict of a name to a model, as {{'digits': 'digits.onnx'}}")
+    found = {}
+    for name, given in models.items():
+        if not isinstance(name, str):
+            raise CallerError(f"models holds the name {name!r}; expected a str")
+        pair = given if isinstance(given, tuple) else (given, None)
+        if len(pair) != 2 or not isinstance(pair[1], ModelSettings | None):
+            raise CallerError(f"models holds {given!r:.100} as {name!r}; expected a model, or (model, ModelSettings(...))")
+        found[name] = pair
+    return found
+
+
+def _checked_settings(settings: Any) -> ModelSettings:
+    if settings is not None and not isinstance(settings, ModelSettings):
+        example = "; one model's own go beside it: {'digits': ('digits.onnx', ModelSettings(...))}" if isinstance(settings, Mapping) else ""
+        raise CallerError(f"settings is a {kind_of(settings)}; expected ModelSettings{example}")
+    return settings or ModelSettings()

@@ -100,17 +100,18 @@ def _mdf_model(model):
 class OnnxSweep:
     """A sweep of inputs or initializers of an ONNX model. A part of it is one run: a Scan over the points, with the model as its body.
 
-    model: a path, bytes or ModelProto. values: dict of the names of inputs and initializers to a value; those that are `span` or
+    model: a path, bytes, ModelProto, session or network. values: dict of the names of inputs and initializers to a value; those that are `span` or
         `over` are swept. outputs: the outputs in the table; None: all. product: as in MdfSweep.
 
     Needs the package onnx. Raises CallerError for unknown names and values that do not fit.
     """
 
     def __init__(self, model: Any, values: Mapping[str, Any], *, outputs: str | Iterable[str] | None = None, product: bool = False) -> None:
-        self.points = Points({name: x for name, x in values.items() if isinstance(x, Over)}, product)
+        swept = {name: x for name, x in values.items() if isinstance(x, Over)}
         self._fixed = {name: np.asarray(x) for name, x in values.items() if not isinstance(x, Over)}
         wanted = requested_names([outputs] if isinstance(outputs, str) else outputs)
-        self.title, self._model, self._outputs = scanned(model, list(self.points.take(0, 1)), list(self._fixed), wanted)
+        self.title, self._model, self._outputs = scanned(model, list(swept), list(self._fixed), wanted)
+        self.points = Points(swept, product)
         self._made = None
         self.part(0, 1)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..counts import argument_text, whole
 from ..errors import CallerError
 
 
@@ -71,9 +72,10 @@ def span(start: float, stop: float, count: int) -> Over:
             raise ValueError
     except (TypeError, ValueError):
         raise CallerError(f"sweep: a span from {start!r} to {stop!r}; expected finite numbers") from None
-    if isinstance(count, bool) or not hasattr(count, "__index__") or not 1 <= count.__index__() < 2**53:
-        raise CallerError(f"sweep: a span of {count!r} points; expected an integer of 1 or more")
-    return _Span(start, stop, count.__index__())
+    points = whole(count)
+    if points is None or not 1 <= points < 2**53:
+        raise CallerError(f"sweep: the count of a span is {argument_text(count)}; expected an integer of 1 or more")
+    return _Span(start, stop, points)
 
 
 class Points:
@@ -81,7 +83,7 @@ class Points:
 
     def __init__(self, axes: Mapping[Any, Over], product: bool = False) -> None:
         if not axes:
-            raise NothingSwept("sweep: no value is swept; give one as rondel.sweeps.span(start, stop, count) or rondel.sweeps.over(values)")
+            raise NothingSwept("sweep: no value is swept; give one as rondel.sweeps.span(start, stop, count) or rondel.sweeps.over(values); a list is one value")
         self._axes = dict(axes)
         self._extents = [len(axis) for axis in self._axes.values()] if product else None
         lengths = {name: len(axis) for name, axis in self._axes.items()}

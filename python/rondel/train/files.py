@@ -132,8 +132,10 @@ def load_state(path):
         with np.load(path, allow_pickle=False) as file:
             facts = json.loads(file["index"].tobytes())
             if facts["format"] != 1:
-                raise ValueError(f"its format is {facts['format']!r}; 1 is known here")
+                raise CallerError(f"train: the format of '{path}' is {facts['format']!r}; 1 is known here")
             facts = {"optimizer": str(facts["optimizer"]), "seed": int(facts["seed"]), "epochs": int(facts["epochs"]), "names": facts["names"]}
             return {name: file[str(k)] for k, name in enumerate(facts["names"])}, facts
-    except (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise CallerError(f"train: '{path}' is no saved trainer: {error}") from error
+    except OSError as error:
+        raise CallerError(f"train: '{path}' cannot be read: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        raise CallerError(f"train: '{path}' is no file that Trainer.save wrote") from error

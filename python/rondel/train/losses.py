@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..counts import argument_text, whole
 from ..errors import CallerError
 from . import checks
 from .batches import size_of
@@ -33,8 +34,8 @@ class Loss:
         """The number of terms of a batch's mean, up to a factor that is the same for all batches."""
         return size_of(batch)
 
-    def _check(self, batch):
-        """Raises CallerError for targets that the ops would take for others."""
+    def _check(self, batch, classes):
+        """Raises CallerError for targets that the ops would take for others, or refuse. classes: None if their number is not known."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(output={self.output!r}, target={self.target!r}, reduction={self.reduction!r})"
@@ -51,12 +52,12 @@ class CrossEntropy(Loss):
 
     def __init__(self, output: str | None = None, target: str = "labels", reduction: str = "mean", *, ignore_index: int | None = None) -> None:
         super().__init__(output, target, reduction)
-        if ignore_index is not None and (isinstance(ignore_index, bool) or not hasattr(ignore_index, "__index__")):
-            raise CallerError(f"train: ignore_index is {ignore_index!r}; expected an integer or None")
-        self.ignore_index = ignore_index
+        self.ignore_index = None if ignore_index is None else whole(ignore_index)
+        if ignore_index is not None and self.ignore_index is None:
+            raise CallerError(f"train: ignore_index is {argument_text(ignore_index)}; expected an integer or None")
 
     def _nodes(self, helper):
-        more = {} if self.ignore_index is None else {"ignore_index": int(self.ignore_index)}
+        more = {} if self.ignore_index is None else {"ignore_index": self.ignore_index}
         return [helper.make_node(self._op, ["output", "target"], ["loss"], reduction=self.reduction, **more)]
 
     def _terms(self, batch):
@@ -64,13 +65,17 @@ class CrossEntropy(Loss):
             return size_of(batch)
         return int(np.count_nonzero(np.asarray(batch[self.target]) != self.ignore_index))
 
-    def _check(self, batch):
+    def _check(self, batch, classes):
         """The op counts negative labels from the last class."""
         labels = np.asarray(batch.get(self.target, 0))
-        wrong = labels[(labels < 0) & (labels != self.ignore_index)] if labels.dtype.kind == "i" else labels[:0]
+        if labels.dtype.kind not in "iu":
+            return
+        outside = (labels < 0) if classes is None else (labels < 0) | (labels >= classes)
+        wrong = labels[outside & (labels != self.ignore_index)]
         if wrong.size:
+            expected = "0 or more" if classes is None else f"0 to {classes - 1}, the classes of the output"
             ignored = "no label is ignored" if self.ignore_index is None else f"{self.ignore_index} is ignored"
-            raise CallerError(f"train: {self.target!r} has the label {wrong[0]}; expected 0 or more ({ignored}; see ignore_index)")
+            raise CallerError(f"train: {self.target!r} has the label {wrong[0]}; expected {expected} ({ignored}; see ignore_index)")
 
 
 class NegativeLogLikelihood(CrossEntropy):

@@ -7,7 +7,6 @@ import numpy as np
 
 from ..errors import CallerError
 from ..models import model_source
-from ..session import InferenceSession
 from . import checks, losses
 
 # Operands of floats that are settings of an op, not weights.
@@ -22,12 +21,6 @@ def load(model):
     """(the model, with its external data loaded; its path or None)."""
     import onnx
 
-    if hasattr(model, "build_session"):
-        model = model.build_session()
-    if isinstance(model, InferenceSession):
-        from ..exporting import export
-
-        model = export(model)
     source = model_source(model)
     try:
         if isinstance(source, bytes):
@@ -120,6 +113,11 @@ class TrainedModel:
         if loss.output not in names:
             raise CallerError(f"train: the loss names output {loss.output!r}{checks.closest(loss.output, names)}; there are {checks.listed(names)}")
         return loss.output
+
+    def classes_of(self, output):
+        """The extent of axis 1 that an output declares; None: it declares none."""
+        declared = next(o for o in self.graph.output if o.name == output).type.tensor_type.shape.dim
+        return declared[1].dim_value or None if len(declared) > 1 else None
 
     def weights_of(self, results):
         """The weights that results depend on: initializers of floats that have an axis and are not a setting of an op."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _rondel, arrays
+from ..counts import argument_text, whole
 from ..errors import CallerError, ModelWarning
 from ..options import RunOptions, SessionOptions, checked_options
 from ..session import InferenceSession, requested_names
@@ -79,6 +80,7 @@ class Trainer:
         self._epochs = 0
         self._model = TrainedModel(model)
         self._loss, self._compared = loss_of(loss, self._model)
+        self._classes = self._model.classes_of(self._compared)
         clip_norm = clip_norm if clip_norm is None else checks.number("clip_norm", clip_norm, above=0)
         clip_value = clip_value if clip_value is None else checks.number("clip_value", clip_value, above=0)
 
@@ -291,7 +293,7 @@ class Trainer:
             if name not in self._fed:
                 raise CallerError(f"train: the batch has {name!r}{checks.closest(str(name), self._fed)}; expected {checks.listed(self._fed)}")
         if self._loss is not None:
-            self._loss._check(batch)
+            self._loss._check(batch, self._classes)
         return batch
 
     def fit(
@@ -310,11 +312,19 @@ class Trainer:
             shuffle is False); or an iterable of batches; or a function that returns such an iterable for each epoch.
         progress: True shows the epoch, its batches and the mean loss so far on stderr: a bar on a terminal, else lines.
         """
+        batches = self._batches(data, batch_size, shuffle)
         epochs = checks.count("epochs", epochs)
-        batches = Batches(data, batch_size, shuffle)
         if epochs > 1 and batches.is_used_up_after_one():
             raise CallerError(f"train: {epochs} epochs are asked for, but the data can be gone through once; give a list, or a function that gives a generator")
         return [self._epoch(batches, k, epochs, bool(progress), run_options) for k in range(epochs)]
+
+    def _batches(self, data, batch_size, shuffle):
+        if hasattr(data, "shape"):  # an array or a tensor, of any library
+            example = ", ".join(f"{name!r}: ..." for name in self._fed)
+            raise CallerError(
+                f"train: the data are a {type(data).__name__}; expected a mapping of arrays, or batches; put the arrays into one mapping: {{{example}}}"
+            )
+        return Batches(data, batch_size, shuffle)
 
     def _epoch(self, batches, k, epochs, shown, run_options):
         progress = Progress(shown, f"epoch {k + 1}/{epochs}", len(batches))
@@ -339,7 +349,7 @@ class Trainer:
         """
         session, loss = self._session_with_inputs(with_loss=True)
         losses, terms = [], []
-        for batch in Batches(data, batch_size, shuffle=False).epoch():
+        for batch in self._batches(data, batch_size, shuffle=False).epoch():
             (found,) = self._run(session, [loss], self._checked_batch(batch))
             losses.append(float(found))
             terms.append(self._terms(batch))
@@ -435,6 +445,7 @@ def _checked_schedule(schedule):
 
 
 def _checked_seed(seed):
-    if isinstance(seed, bool) or not hasattr(seed, "__index__") or not 0 <= seed.__index__() < 2**63:
-        raise CallerError(f"train: seed is {seed!r}; expected an integer of 0 or more, below 2**63")
-    return seed.__index__()
+    checked = whole(seed)
+    if checked is None or not 0 <= checked < 2**63:
+        raise CallerError(f"train: seed is {argument_text(seed)}; expected an integer of 0 or more, below 2**63")
+    return checked

@@ -1,6 +1,8 @@
 """The command line: what it prints, what it writes, and its exit codes."""
 
 import shlex
+import subprocess
+import sys
 
 import numpy as np
 import onnx
@@ -70,6 +72,67 @@ def test_numbers_that_cannot_be_read_are_a_wrong_command_line(rondel, what):
 def test_a_file_that_is_missing_is_no_number(rondel, path):
     code, out, err = rondel("run", saved(ROOT), "-i", f"x={path}", "-i", "most=4")
     assert code == 1 and out == "" and f"cannot read {path}: " in err, err
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("x=random", "-i x=random: expected a file that ends in .npy, .npz or .pb, values such as 1,2,3, or random:f32[1]"),
+        ("s=a,b", '-i s=a,b: expected a file that ends in .npy, .npz or .pb, values such as ["a", "b"], or random:str[1]'),
+        ("d=[1]", "-i d=[1]: input 'd' is given twice"),
+        ("all.npz", "-i all.npz: input 'd' is given twice"),
+    ],
+)
+def test_inputs_that_say_nothing_or_too_much_are_a_wrong_command_line(rondel, given, words):
+    np.savez("all.npz", d=f32(1))
+    text = "main (float[n] x, string[n] s, float[n] d) => (float[n] y) <float[1] d = {0}> { y = Add (x, d) }"
+    code, _, err = rondel("run", saved(text), "-i", "d=2", "-i", given)
+    assert code == 2 and words in err, err
+
+
+def test_an_input_that_has_a_default_gets_its_dtype(rondel):
+    text = "main (float[n] x, float[1] d) => (float[n] y) <float[1] d = {0}> { y = Add (x, d) }"
+    code, out, err = rondel("run", saved(text), "-i", "x=1", "-i", "d=2")
+    assert code == 0 and "float32[1]  3" in out, err
+
+
+def test_an_archive_that_lacks_an_input_says_what_it_has(rondel):
+    np.savez("one.npz", f32(1, 2))
+    np.savez("two.npz", a=f32(1, 2), b=f32(3, 4))
+    single = saved("main (float[n] x) => (float[n] y) { y = Neg (x) }")
+    code, out, err = rondel("run", single, "-i", "x=one.npz")
+    assert code == 0 and "float32[2]" in out, err
+    code, _, err = rondel("run", single, "-i", "x=two.npz")
+    assert code == 1 and "two.npz has no 'x'; it has 'a', 'b'" in err, err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("run", "m.onnx", "--sed", "1"), "rondel run: error: unrecognized arguments: --sed 1; did you mean --seed?"),
+        (("run", "m.onnx", "x=1"), "rondel run: error: unrecognized arguments: x=1; did you mean -i x=1?"),
+        (("deepx", "a", "b"), "rondel deepx: error: unrecognized arguments: b\n"),
+        (("inspect", "m.onnx", "--compiled"), "rondel: --compiled: expected --ir beside it"),
+    ],
+)
+def test_arguments_that_a_command_does_not_know(rondel, arguments, words):
+    code, _, err = rondel(*arguments)
+    assert code == 2 and words in err, err
+
+
+def test_a_budget_is_called_as_the_command_line_calls_it(rondel):
+    code, _, err = rondel("run", saved(ROOT), "-i", "x=2", "-i", "most=4", "--max-trips", "2")
+    assert code == 4 and err.endswith("; here it is --max-trips\n"), err
+
+
+def test_a_program_that_is_missing_is_named(rondel):
+    code, _, err = rondel("deepx", "none.deepx")
+    assert code == 1 and "none.deepx: the program cannot be read: No such file" in err, err
+
+
+def test_the_package_is_the_command_too(tmp_path):
+    done = subprocess.run([sys.executable, "-m", "rondel", "--version"], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout.startswith("rondel "), done.stderr
 
 
 def test_inspect_lists_the_passes_as_they_ran(rondel):
@@ -387,7 +450,7 @@ ONE_OF_EACH = "main (int64 n, bool b, string s, float x) => (int64 m, bool c, st
         ("x=1e39", "f32 does not hold 1e+39; its largest number is 3.40282e+38"),
         ("x=1e999", "1e999 is beyond f64"),
         ("x=[1, -1e999]", "-1e999 is beyond f64"),
-        ("x=information", "information: expected a .npy, .npz or .pb file"),
+        ("x=information", "-i x=information: expected a file that ends in .npy, .npz or .pb, values such as 1, or random:f32[]"),
         ("x=nan.npy", "cannot read nan.npy"),
     ],
 )
@@ -474,8 +537,6 @@ def test_a_long_unknown_word_is_not_echoed_whole(rondel, tmp_path):
 
 
 def test_completion_in_bash(rondel):
-    import subprocess
-
     _, script, _ = rondel("completion", "bash")
     ask = 'COMP_WORDS=(rondel {words}); COMP_CWORD={at}; _rondel; echo "${{COMPREPLY[@]}}"'
     for words, at, want in (("in", 1, "inspect"), ("run --max", 2, "--max-memory --max-trips"), ("grad --se", 2, "--seed")):

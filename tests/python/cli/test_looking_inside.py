@@ -93,11 +93,25 @@ def test_with_inputs_the_page_tells_how_the_loops_ran(command, tmp_path):
 def test_a_model_that_does_not_run_has_no_page(command, tmp_path):
     code, out, err = command("inspect", saved("main (float[n] x) => (y) { y = NoSuchOp (x) }"), "--html", "graph.html")
     assert code == 3 and "NoSuchOp" in err and not (tmp_path / "graph.html").exists()
+    code, _, err = command("inspect", saved(ROOT), "--html", "graph.txt")
+    assert code == 2 and "--html graph.txt: expected a file that ends in .html" in err, err
     code, _, err = command("inspect", saved(ROOT), "--html", "no/such/folder/graph.html")
     assert code == 1 and err.startswith("rondel: --html: "), err
 
 
 # ---- profiles -------------------------------------------------------------------------------------------
+
+
+def test_a_page_is_made_of_a_file_or_its_events(command, tmp_path):
+    session = rondel.InferenceSession(model(ROOT).SerializeToString(), rondel.SessionOptions(enable_profiling=True, profile_file_prefix=str(tmp_path / "times")))
+    session.run(None, {"x": np.ones(3, np.float32), "most": np.array(2)})
+    path = session.end_profiling()
+    page = profiling.profile_html(path)
+    assert data_of(page)["title"] == path.rsplit("/", 1)[-1] and profiling.profile_html(path, "mine").count("mine: profile") == 1
+    with open(path) as file:
+        assert data_of(profiling.profile_html(json.load(file)))["spans"] == data_of(page)["spans"]
+    with pytest.raises(rondel.CallerError, match="'none.json' is no profile that can be read"):
+        profiling.profile_html("none.json")
 
 
 def profile(command, tmp_path, text, *arguments):

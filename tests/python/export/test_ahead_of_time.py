@@ -243,8 +243,11 @@ def test_extents_of_one_name_may_differ_as_in_a_session(tmp_path):
 def test_sizes_that_data_decide_are_compiled_for_samples(tmp_path):
     proto = model("g (float[n] x) => (float[m] y) { i = NonZero (x)  axes = Constant <value_ints = [0]> ()  j = Squeeze (i, axes)  v = Gather (x, j)  y = Exp (v) }")
     feeds = {"x": np.array([0, 1, 0, 2], F32)}
-    loaded, _ = compiled(tmp_path, proto, samples=[feeds])
-    same_bits(loaded.run(None, feeds), rondel.InferenceSession(proto).run(None, feeds))
+    for samples in ([feeds], feeds):
+        loaded, _ = compiled(tmp_path, proto, samples=samples)
+        same_bits(loaded.run(None, feeds), rondel.InferenceSession(proto).run(None, feeds))
+    with pytest.raises(rondel.CallerError, match="samples is a int; expected a dict by the names of inputs, or a list"):
+        rondel.compile_model(proto, tmp_path / "m.so", samples=3)
 
 
 @pytest.mark.parametrize(
@@ -255,6 +258,10 @@ def test_sizes_that_data_decide_are_compiled_for_samples(tmp_path):
         ({"a": [1, 2]}, r"the shape of input 'a' has 2 extents; the model declares f32\[n\]"),
         ({"a": [-3]}, "an extent of input 'a' is -3"),
         ([3], "shapes holds a"),
+        (3, "shapes is a int; expected a dict by the names of inputs, or a list"),
+        ({"a": 3}, r"the shape of input 'a' is 3; expected a list of extents, as \[3\]"),
+        ({"a": None}, r"the shape of input 'a' is None; expected a list of extents, as \[2, None\]"),
+        ({"a": [np.array([1, 2])]}, "an extent of input 'a' is a ndarray"),
     ],
 )
 def test_shapes_that_do_not_fit_are_refused(tmp_path, shapes, what):

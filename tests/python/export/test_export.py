@@ -819,7 +819,7 @@ def test_a_model_that_cannot_be_read(tmp_path):
         rondel.export(tmp_path / "none.onnx")
     with refused(rondel.CallerError, "the 7 bytes are no model of a kind that is read here", "onnx (", ".onnx"):
         rondel.export(b"nothing")
-    with refused(rondel.CallerError, "expected a path, bytes or a ModelProto"):
+    with refused(rondel.CallerError, "expected a path, bytes, a ModelProto, a session or a network"):
         rondel.export(3)
 
 

@@ -74,3 +74,23 @@ def test_wrong_calls(call, text):
     with pytest.raises(rondel.CallerError) as raised:
         call()
     assert text in str(raised.value)
+
+
+def test_all_functions_that_take_a_model_take_a_session(tmp_path):
+    session = trace(recurrent, X, 3)
+    feeds = {"x": X, "steps": np.array(3)}
+    expected = session.run(None, feeds)
+    assert rondel.inspect(session).runs and rondel.trace_passes(session)
+    assert rondel.inspection.schedule_text(session) and rondel.inspection.graph_html(session)
+    again = [rondel.InferenceSession(session).run(None, feeds), rondel.backend.prepare(session).run(feeds)]
+    rondel.compile_model(session, tmp_path / "model.so", shapes={"x": [3], "steps": []})
+    again.append(rondel.load_compiled(tmp_path / "model.so").run(None, feeds))
+    for found in again:
+        for x, y in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(x, y)
+    rows = rondel.prediction.Predictor(trace(lambda x: x * 2, X))({"x": X})
+    np.testing.assert_array_equal(rows["output0"], X * 2)
+    with pytest.raises(rondel.UnsupportedError, match="needs the graph of the model, which a compiled model does not have"):
+        rondel.inspect(rondel.load_compiled(tmp_path / "model.so"))
+    with pytest.raises(rondel.CallerError, match=r"the model is a class \(InferenceSession\)"):
+        rondel.inspect(rondel.InferenceSession)

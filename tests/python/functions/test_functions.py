@@ -115,6 +115,8 @@ def test_numbers_take_the_dtype_beside_them(x, y, dtype):
         (lambda: f.split(A), "the number of its results is not known; give outputs="),
         (lambda: f.max_pool(A, kernel_shape=[1], outputs=3), "outputs is 3; it has 2"),
         (lambda: f.constant(), "a value is missing"),
+        (lambda: f.concat([A, A], axis=0), "Concat: a value of 'inputs' is a list of arrays; give the arrays one by one, as concat(x, y), or as inputs=[x, y]"),
+        (lambda: f.max((A, A)), "Max: a value of 'data_0' is a list of arrays"),
         (lambda: f.concat(axis=0), "0 inputs are given; expected 1 or more"),
         (lambda: f.gather(A, np.int64([7])), "gather"),
     ],

@@ -72,6 +72,9 @@ def test_value_and_grad_is_a_function_of_feeds():
     np.testing.assert_allclose(gradients["b"], 2 * rondel.value_and_grad(model, wrt="b")(feeds)[1]["b"], rtol=1e-6)
     with pytest.raises(rondel.CallerError, match="no scalar float output"):
         rondel.value_and_grad(parser.parse_model(MLP.replace("(float loss, ", "(")), wrt="x")
+    for wrong in (feeds["x"], [feeds["x"]]):
+        with pytest.raises(rondel.CallerError, match=r"value_and_grad: the feeds are a (ndarray|list); expected a dict .*f\(x=..., b=...\)"):
+            rondel.value_and_grad(model, wrt="x")(wrong)
 
 
 @pytest.mark.parametrize("opset, shape, written", [(7, "2,3", 11), (11, "2,3", 11), (12, "N,3", 14), (13, "2,3", 13)])

@@ -45,8 +45,9 @@ def test_what_cannot_be_resumed(tmp_path):
         assert other.steps == 0
     (tmp_path / "broken").write_bytes(b"PK\x03\x04 and no more")
     np.savez(tmp_path / "other.npz", a=np.zeros(3))
-    for name in ("broken", "other.npz", "missing", "."):
-        with pytest.raises(rondel.CallerError, match="is no saved trainer"):
+    (tmp_path / "model.onnx").write_bytes(linear().SerializeToString())
+    for name, message in [(n, "is no file that Trainer.save wrote") for n in ("broken", "other.npz", "model.onnx")] + [(n, "cannot be read") for n in ("missing", ".")]:
+        with pytest.raises(rondel.CallerError, match=message):
             trainer.resume(tmp_path / name)
 
 

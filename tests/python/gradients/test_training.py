@@ -286,8 +286,17 @@ def test_negative_labels_are_refused(loss, ignored):
     trainer = train.Trainer(classifier(), loss("logits", ignore_index=ignored), "sgd")
     labels = np.where(np.arange(len(X)) == 2, -1, LABELS)
     for use in (trainer.step, trainer.gradients, trainer.evaluate):
-        with pytest.raises(rondel.CallerError, match=r"'labels' has the label -1; expected 0 or more .* see ignore_index"):
+        with pytest.raises(rondel.CallerError, match=r"'labels' has the label -1; expected 0 to 1, .* see ignore_index"):
             use({"x": X, "labels": labels})
+
+
+@pytest.mark.parametrize("loss", [train.CrossEntropy, train.NegativeLogLikelihood])
+def test_labels_beyond_the_classes_are_refused(loss):
+    trainer = train.Trainer(classifier(), loss("logits", ignore_index=255), "sgd")
+    labels = np.where(np.arange(len(X)) == 2, 5, LABELS)
+    with pytest.raises(rondel.CallerError, match=r"'labels' has the label 5; expected 0 to 1, the classes of the output \(255 is ignored"):
+        trainer.step({"x": X, "labels": labels})
+    trainer.step({"x": X, "labels": np.where(np.arange(len(X)) == 2, 255, LABELS)})
 
 
 def test_progress_is_lines_in_a_file_and_a_bar_on_a_terminal(capsys, monkeypatch):
@@ -433,6 +442,12 @@ DATA = {"x": X, "target": Y}
         (lambda: MADE.fit(DATA, batch_size=0), "batch_size is 0"),
         (lambda: MADE.fit([DATA], batch_size=4), "the data are batches already"),
         (lambda: MADE.fit(3), "the data are a int"),
+        (lambda: MADE.fit(X, Y), "the data are a ndarray; .*put the arrays into one mapping: {'x': ..., 'target': ...}"),
+        (lambda: MADE.evaluate(X), "the data are a ndarray; .*put the arrays into one mapping"),
+        (lambda: MADE.fit(DATA, X), "epochs is a ndarray; expected an integer of 1 or more"),
+        (lambda: MADE.fit(DATA, batch_size=LABELS), "batch_size is a ndarray; expected"),
+        (make(linear(), "mse", seed=X), "seed is a ndarray; expected"),
+        (lambda: train.CrossEntropy(ignore_index=LABELS), "ignore_index is a ndarray; expected"),
         (lambda: MADE.fit([]), "the data gave no batch"),
         (lambda: MADE.fit(iter([DATA]), epochs=2), "the data can be gone through once"),
         (lambda: MADE.fit({"x": X, "target": Y[:5]}), "different numbers of rows"),

@@ -119,6 +119,7 @@ REFUSED = [
     (3, "the model is 3; expected a text or a dict"),
     ([{"graphs": {}}], "expected a text or a dict"),
     (pathlib.Path("states.json"), "(load reads files)"),
+    ("states.json", "the model is the text 'states.json'; expected what a file of a model holds; load reads files"),
 ]
 
 

@@ -202,6 +202,8 @@ def test_a_member_of_an_enumeration_is_no_number_of_an_argument():
         net.network.add_reduce(x, trt.ReduceOperation.SUM, 1, trt.ReduceOperation.PROD)
     with refused(rondel.CallerError, "add_constant", "weights is TripLimit.WHILE"):
         net.network.add_constant((), TripLimit.WHILE)
+    with refused(rondel.CallerError, "Network.add_input: dtype is the class float32; expected a DataType, such as"):
+        net.network.add_input("y", np.float32, (2,))
     with refused(rondel.CallerError, "add_cast", "to_type is the int 0; expected a DataType"):
         net.network.add_cast(x, 0)
 

@@ -166,7 +166,7 @@ REFUSED = {
     "no json": (b"{", "no JSON"),
     "no object": (b"[1]", "expected a JSON object"),
     "deep": (b"[" * 100_000, "no JSON"),
-    "no inputs": ({}, "'inputs' is None"),
+    "no inputs": ({}, "'inputs' is missing; expected a list"),
     "inputs are no list": ({"inputs": 1}, "'inputs' is 1"),
     "missing input": ({"inputs": []}, "lacks the inputs x"),
     "unknown input": ({"inputs": [X, tensor("q", [1])]}, "has no input 'q'; the inputs are x"),
@@ -432,6 +432,17 @@ def test_statistics(server, client):
     (one,) = client.get_inference_statistics("types")["model_stats"]
     assert one["inference_stats"]["success"]["count"] >= 1 and one["execution_count"] >= 1
     assert {m["name"] for m in client.get_inference_statistics()["model_stats"]} == {"tanh", "types", "trips", "sum"}
+
+
+def test_statistics_count_runs_that_did_not_fail():
+    limited = ModelSettings(max_trips=100)
+    with Server({"trips": (TRIPS, limited)}, http_port=0, grpc_port=None) as s:
+        for trips in (3, 1000, 5, 1000):
+            infer(s.url, "trips", tensor("n", trips, "INT64"), tensor("x", [1.0]))
+        (one,) = json.loads(ask(s.url, "/v2/models/trips/stats")[2])["model_stats"]
+    assert (one["inference_count"], one["execution_count"]) == (2, 2)
+    counts = {key: value["count"] for key, value in one["inference_stats"].items()}
+    assert counts == {"success": 2, "fail": 2, "compute_infer": 2}
 
 
 def test_any_session_with_the_interface_is_served():

@@ -336,6 +336,23 @@ def test_names_and_missing_files(tmp_path):
         Server({"tanh": TANH}, token="")
 
 
+@pytest.mark.parametrize(
+    "models, settings, message",
+    [
+        ("root.onnx", None, "models is a str; expected a dict of a name to a model"),
+        ([TANH], None, "models is a list; expected a dict of a name to a model"),
+        ({3: TANH}, None, "models holds the name 3; expected a str"),
+        ({"tanh": (TANH, {})}, None, r"as 'tanh'; expected a model, or \(model, ModelSettings"),
+        ({"tanh": (TANH,)}, None, r"as 'tanh'; expected a model, or \(model, ModelSettings"),
+        ({"tanh": TANH}, {"tanh": ModelSettings()}, "settings is a dict; expected ModelSettings; one model's own go beside it"),
+        ({"tanh": TANH}, 3, "settings is a int; expected ModelSettings"),
+    ],
+)
+def test_models_and_settings_of_a_wrong_kind(models, settings, message):
+    with pytest.raises(rondel.CallerError, match=message):
+        Server(models, settings)
+
+
 def test_the_application_under_another_server():
     """As Ray Serve or another ASGI server starts it, by its lifespan: here uvicorn alone."""
     config = uvicorn.Config(application(Service({"tanh": TANH})), port=0, lifespan="on", log_config=None)
@@ -452,7 +469,7 @@ def test_the_command_serves_files_by_name(tmp_path):
         (("none.onnx",), 1, "none.onnx"),
         (("a/m.onnx", "b/m.onnx"), 2, "two models are named 'm'; give one another name: NAME=b/m.onnx"),
         (("m.onnx", "--batch", "maybe"), 2, "expected auto, on or off"),
-        (("m.onnx", "--batch", "q=on"), 2, "expected auto, on or off"),
+        (("m.onnx", "--batch", "q=on"), 2, "--batch q=on: there is no model 'q' on the command line; there are m"),
         (("m.onnx", "--state", "x"), 2, "expected INPUT=OUTPUT"),
         (("m.onnx", "n.onnx", "--state", "x=y"), 2, "expected NAME:INPUT=OUTPUT"),
         (("--repository", ".", "--state", "x=y"), 2, "--state x=y: no model is named on the command line; name the file, too"),
@@ -461,7 +478,7 @@ def test_the_command_serves_files_by_name(tmp_path):
         (("m.onnx", "--tls-cert", "c.pem"), 2, "--tls-cert and --tls-key: expected both, or neither"),
         (("m.onnx", "--tls-cert", "c.pem", "--tls-key", "k.pem"), 1, "the certificate c.pem with the key k.pem cannot be used"),
         (("m.onnx", "--repository", "nowhere"), 2, "no such folder"),
-        (("m.onnx", "--token-file", "nowhere"), 1, "nowhere"),
+        (("m.onnx", "--token-file", "nowhere"), 1, "--token-file nowhere: it cannot be read: No such file"),
     ],
 )
 def test_a_wrong_command_line(arguments, code, expected, capsys, monkeypatch, tmp_path):

@@ -66,6 +66,21 @@ def test_options_that_nobody_has():
         rondel.SessionOptions().timeout = 3
 
 
+def test_options_are_keywords_too():
+    made = rondel.SessionOptions(max_trips=7, jit=False, logid="a")
+    assert (made.max_trips, made.jit, made.logid) == (7, False, "a")
+    rondel.set_seed(5)
+    try:
+        limits = rondel.RunOptions(deadline=2, max_trips=3)
+        assert (limits.deadline, limits.max_trips, limits.seed, rondel.RunOptions(seed=4).seed) == (2, 3, 5, 4)
+    finally:
+        rondel.set_seed(0)
+    with refused(AttributeError, "SessionOptions has no option 'max_trip'; did you mean 'max_trips'?"):
+        rondel.SessionOptions(max_trip=3)
+    with refused(rondel.CallerError, "RunOptions.deadline is 'x'; expected seconds"):
+        rondel.RunOptions(deadline="x")
+
+
 def test_options_of_another_class():
     for wrong in (3, {}, rondel.RunOptions(), onnxruntime.SessionOptions()):
         with refused(rondel.CallerError, "sess_options", type(wrong).__name__, "rondel.SessionOptions"):
@@ -253,6 +268,15 @@ def test_lists_of_bools_and_of_whole_floats_are_numbers(ort):
         text = f"main ({dtype}[n] x) => ({dtype}[n] y) {{ y = Identity (x) }}"
         s = ort.InferenceSession(model(text, opset=13).SerializeToString(), providers=["CPUExecutionProvider"])
         same(s.run(None, {"x": x})[0], np.array([1, 0], {"float": np.float32}.get(dtype, dtype)))
+    bools = ort.InferenceSession(model("main (bool[n] x) => (bool[n] y) { y = Identity (x) }", opset=13).SerializeToString(), providers=["CPUExecutionProvider"])
+    for x in ([1, 0], [1.0, 0.0]):
+        same(bools.run(None, {"x": x})[0], np.array([True, False]))
+
+
+def test_a_list_of_other_numbers_is_no_list_of_bools():
+    for x in ([2], [0.5], [-1]):
+        with refused(rondel.CallerError, "input 'x' is", "expected bool[n]"):
+            session("main (bool[n] x) => (bool[n] y) { y = Identity (x) }").run(None, {"x": x})
 
 
 def test_strings_of_numpys_string_dtype():

@@ -268,8 +268,8 @@ def public(owner):
     return [n for n in dir(owner) if not n.startswith("_")]
 
 
-#: Modules and imports that are visible in onnxruntime, and are no part of its API; quantization and transformers once something imports them.
-INNER = {"quantization", "transformers", "capi", "contextlib", "cuda_version", "import_capi_exception", "onnxruntime_validation", "package_name", "version", "datasets"}
+#: Modules and imports that are visible in onnxruntime, and are no part of its API.
+INNER = {"capi", "contextlib", "cuda_version", "import_capi_exception", "onnxruntime_validation", "package_name", "version"}
 
 
 def test_every_name_of_onnxruntime_is_here_or_says_what_to_use():
@@ -408,6 +408,9 @@ def test_a_session_is_printed_with_its_file_ports_and_loops(tmp_path):
     assert repr(session(LOOP)).startswith("InferenceSession of 'main'\n")
     path.unlink()
     assert repr(made).splitlines()[-1] == "  output  y: tensor(float)[n]"
+    optional = session("main (float[n] x, float[1] b) => (float[n] y) <float[1] b = {1}> { y = Add (x, b) }")
+    assert "  input   x: tensor(float)[n]\n  input   b: tensor(float)[1] (optional)\n" in repr(optional)
+    assert "tensor(float)[1] (optional)" in optional._repr_html_()
 
 
 def test_a_report_is_printed_as_the_command_does(tmp_path, capsys):

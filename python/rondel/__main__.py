@@ -1,0 +1,7 @@
+"""`python -m rondel`: the command `rondel`."""
+
+import sys
+
+from rondel_cli.main import main
+
+sys.exit(main())

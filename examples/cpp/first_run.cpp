@@ -3,7 +3,7 @@
 //   first_run model.onnx
 //
 // Feeds every input that the model declares with ones (an unknown extent counts as 1) and prints
-// the outputs.
+// the types of the outputs.
 #include <rondel/session.h>
 
 #include <cstdint>

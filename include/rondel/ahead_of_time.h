@@ -1,6 +1,7 @@
 #pragma once
 #include <rondel/error.h>
 #include <rondel/export.h>
+#include <rondel/handle.h>
 #include <rondel/session.h>
 #include <rondel/tensor.h>
 
@@ -26,7 +27,7 @@ using InputShapes = std::map<std::string, std::vector<std::int64_t>>;
 struct CompileOptions {
   /// How the model is read and optimised, and the limits of its runs. `jit` must be true, and there
   /// is no `profile`.
-  SessionOptions session;
+  SessionOptions session = {};
   /// "native": the processor of this machine. Else LLVM's name of one, such as "x86-64-v3".
   std::string cpu = "native";
   /// The shapes for which code is made, one case each; empty: the shapes that the model declares.
@@ -34,18 +35,18 @@ struct CompileOptions {
   /// the class. With at most three extents that are open in a case, there is code for every class
   /// that they allow: each of them may be 1, and any of them may be equal. With more there is code
   /// for different extents greater than 1. Other shapes are interpreted, with the same results.
-  std::vector<InputShapes> shapes;
+  std::vector<InputShapes> shapes = {};
   /// Values of all inputs with which the model is run once, interpreted, so that code is also made
   /// for the sizes that these data decide.
-  std::vector<std::map<std::string, Value>> samples;
+  std::vector<std::map<std::string, Value>> samples = {};
   /// Nodes that have no native code are interpreted, or run step by step. False: they are an error.
   bool allow_steps = false;
   /// The prefix of the model's C functions: a C identifier. Empty: made of the name of the file.
-  std::string name;
+  std::string name = {};
   /// Where the C header is written; empty: beside the model, with the suffix ".h".
-  std::filesystem::path header;
+  std::filesystem::path header = {};
   /// Called before each part of the work: its name, and how much of it is done. May be null.
-  std::function<void(const std::string& what, std::size_t done, std::size_t all)> progress;
+  std::function<void(const std::string& what, std::size_t done, std::size_t all)> progress = {};
 };
 
 /// A node of a compiled model that runs without native code, or in part, and why.
@@ -103,7 +104,7 @@ class RONDEL_API CompiledModel {
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  Handle<Impl> impl_;
 };
 
 }  // namespace rondel

@@ -1,5 +1,6 @@
 #pragma once
 #include <rondel/exporter.h>
+#include <rondel/handle.h>
 #include <rondel/session.h>
 
 #include <cstddef>
@@ -20,11 +21,12 @@ namespace rondel::deepx {
 
 /// The functions that the instructions `save`, `load` and `loadtensordata` call. `path` is the text
 /// in the program: these functions decide which folders a program may use. Each may throw Error.
+/// One that is not set refuses its instruction.
 struct Files {
-  std::function<void(const std::string& path, const Tensor&)> save;
-  std::function<Tensor(const std::string& path)> load;
+  std::function<void(const std::string& path, const Tensor&)> save = {};
+  std::function<Tensor(const std::string& path)> load = {};
   /// Loads a tensor whose dtype and shape the program gives.
-  std::function<Tensor(const std::string& path, DType, const Shape&)> load_data;
+  std::function<Tensor(const std::string& path, DType, const Shape&)> load_data = {};
 };
 
 struct SessionOptions {
@@ -39,7 +41,7 @@ struct SessionOptions {
   /// False: only the interpreter runs. RONDEL_JIT=0 in the environment does the same.
   bool jit = true;
   /// None: programs may not read or write files.
-  std::optional<Files> files;
+  std::optional<Files> files = {};
 };
 
 /// The `key=value` pairs after `//` on a line, in order.
@@ -57,12 +59,12 @@ struct RunSettings {
   /// True: a line that fails is skipped, and the next lines run.
   bool keep_going = false;
   /// Called with the output of `print`, one or more whole lines each time. None: standard output.
-  std::function<void(const std::string&)> on_print;
+  std::function<void(const std::string&)> on_print = {};
   /// Called for each line, in order, once the line has taken effect or failed (`failure` is then
   /// not null). Lines that compute may take effect together, when a value is needed.
-  std::function<void(std::size_t line, const Metadata&, const Failure* failure)> on_line;
+  std::function<void(std::size_t line, const Metadata&, const Failure* failure)> on_line = {};
   /// The deadline applies to the whole text; `seed` is ignored.
-  RunOptions run;
+  RunOptions run = {};
 };
 
 /// A name in a session, and the type of its value.
@@ -136,7 +138,7 @@ class RONDEL_API Session {
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  Handle<Impl> impl_;
 };
 
 }  // namespace rondel::deepx

@@ -17,11 +17,11 @@ struct ExportOptions {
   /// Opset of the written model. None: `least_opset`, or the lowest opset above it that has every
   /// op and type of the model. In an older opset, newer ops are written as the small graphs that
   /// define them, if they have such a definition.
-  std::optional<int> opset;
+  std::optional<int> opset = {};
   /// The lowest opset that may be chosen if `opset` is not given; 11 or more. None: 21.
-  std::optional<int> least_opset;
+  std::optional<int> least_opset = {};
   /// The lowest IR version that may be written. None: the lowest that the opset and types need.
-  std::optional<int> least_ir_version;
+  std::optional<int> least_ir_version = {};
   /// True: initializers go into a separate file beside the model, whatever its size. A model above
   /// 2 GiB, the limit of protobuf, is always written so.
   bool external_data = false;

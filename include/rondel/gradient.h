@@ -6,14 +6,14 @@ namespace rondel {
 /// What to differentiate, and with respect to what. Names are those of the model.
 struct GradientOptions {
   /// Inputs or initializers to differentiate by, tensors of floats. At least one.
-  std::vector<std::string> wrt;
+  std::vector<std::string> wrt = {};
   /// Outputs to differentiate, tensors of floats. Empty: all outputs that are scalar floats.
-  std::vector<std::string> outputs;
+  std::vector<std::string> outputs = {};
   /// Names of new inputs, one for each of `outputs` and of its type: the cotangent of the output,
   /// by which its elements are weighted. Empty: ones, and no new inputs.
-  std::vector<std::string> seed;
+  std::vector<std::string> seed = {};
   /// Values through which no gradient flows.
-  std::vector<std::string> stop_gradient;
+  std::vector<std::string> stop_gradient = {};
   /// What each loop stores for its gradient. "none": in every trip, all values that are not cheap
   /// to recompute. "sqrt", or a number of trips n: the carried states at every sqrt(trips)-th or
   /// n-th trip. The trips between two of these form a segment. Each segment is run once more, and
@@ -38,11 +38,11 @@ RONDEL_API ExportedModel grad(const Session& model, const GradientOptions&);
 /// What to differentiate, and along which inputs. Names are those of the model.
 struct TangentOptions {
   /// Inputs or initializers to differentiate by, tensors of floats. At least one.
-  std::vector<std::string> wrt;
+  std::vector<std::string> wrt = {};
   /// Outputs to differentiate, tensors of floats. Empty: all outputs of floats.
-  std::vector<std::string> outputs;
+  std::vector<std::string> outputs = {};
   /// Values through which no tangent flows.
-  std::vector<std::string> stop_gradient;
+  std::vector<std::string> stop_gradient = {};
   /// The prefix of the names of the directions and tangents.
   std::string prefix = "tangent_";
   /// As GradientOptions::writing.

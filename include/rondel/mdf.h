@@ -1,6 +1,7 @@
 // Models in ModECI's Model Description Format, run as one loop: `mdf::Model model("States.json");
 // model.run({.steps = 200, .dt = 0.01})`. docs/mdf.md defines the meaning of a model.
 #pragma once
+#include <rondel/handle.h>
 #include <rondel/session.h>
 
 #include <cstddef>
@@ -25,17 +26,17 @@ struct Settings {
   double dt = 1;
   /// Names to record: "node.port"; "node.parameter" or "node.function" if no port has this name;
   /// "parameter node.item" or "function node.item" in any case. Empty: every output port.
-  std::vector<std::string> record;
+  std::vector<std::string> record = {};
   /// By "node.port": values of input ports instead of their defaults, either one value for all
   /// evaluations or [steps + 1, ...], one row per evaluation. A value for a port that an edge
   /// overwrites is an error.
-  std::map<std::string, Tensor> inputs;
+  std::map<std::string, Tensor> inputs = {};
   /// By "node.parameter": the initial value of a state. A value with one more axis in front than
   /// the state is a sweep: one simulation per row.
-  std::map<std::string, Tensor> initial;
+  std::map<std::string, Tensor> initial = {};
   /// By "node.parameter": a value that replaces the parameter's value, function or
   /// time_derivative. It may be a sweep, too. All sweeps have the same number of rows.
-  std::map<std::string, Tensor> set;
+  std::map<std::string, Tensor> set = {};
   /// True: `onnx::` functions compute in f32, as modeci_mdf does; false: in the type of their
   /// inputs.
   bool single_precision = true;
@@ -100,7 +101,7 @@ class RONDEL_API Model {
  private:
   friend class Simulation;
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  Handle<Impl> impl_;
 };
 
 /// A run that continues in parts: some evaluations at a time, each part with its own inputs and dt.
@@ -133,7 +134,7 @@ class RONDEL_API Simulation {
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  Handle<Impl> impl_;
 };
 
 }  // namespace rondel::mdf

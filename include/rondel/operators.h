@@ -1,4 +1,5 @@
 #pragma once
+#include <rondel/handle.h>
 #include <rondel/session.h>
 
 #include <cstddef>
@@ -95,7 +96,7 @@ class RONDEL_API GraphWriter {
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  Handle<Impl> impl_;
 };
 
 /// The graph of a serialized ModelProto as a body for nodes of `opset`. A model of another opset or

@@ -1,6 +1,7 @@
 #pragma once
 #include <rondel/error.h>
 #include <rondel/export.h>
+#include <rondel/handle.h>
 #include <rondel/profile.h>
 #include <rondel/tensor.h>
 
@@ -35,7 +36,8 @@ struct SessionOptions {
   /// three threads for all sessions: one compiles, one watches deadlines, and one returns large
   /// blocks of memory to the system.
   int intra_op_num_threads = 0;
-  /// 0: none, 1: basic, 99: all; onnxruntime's numbers.
+  /// onnxruntime's numbers: 0 none, 1 basic, 2 extended, 3 layout, 99 all. All but 0 do the same
+  /// here.
   int graph_optimization_level = 99;
   /// The most bytes that all runs of the session may hold at once, not counting feeds, weights and
   /// returned outputs. Checked before each allocation; for the text of strings, after it.
@@ -51,24 +53,24 @@ struct SessionOptions {
   /// True: no contraction to fma, and the reference kernels instead of the fast ones.
   bool strict = false;
   /// The folder from which external data of a model given as bytes may be read.
-  std::optional<std::filesystem::path> external_data_dir;
+  std::optional<std::filesystem::path> external_data_dir = {};
   /// Called with each warning when a session is made or a model is exported. Not set: each warning
   /// is printed as a line on stderr.
-  std::function<void(const Finding&)> on_warning;
+  std::function<void(const Finding&)> on_warning = {};
   /// Records what takes time: making the session, its runs, and what is compiled meanwhile. Null:
   /// nothing is recorded.
-  std::shared_ptr<Profile> profile;
+  std::shared_ptr<Profile> profile = {};
 };
 
 /// The limits of one run, and its seed.
 struct RunOptions {
   /// Seconds from the start of the run, 0 or more. None: no deadline.
-  std::optional<double> deadline;
+  std::optional<double> deadline = {};
   /// Set to true from any thread to end the run with Error(cancelled) within a millisecond.
   std::atomic<bool>* terminate = nullptr;
   /// Called about every 20 ms during the run, on another thread; returning true ends the run with
   /// Error(cancelled). For signals and other events that set no flag. Must not block or throw.
-  std::function<bool()> interrupted;
+  std::function<bool()> interrupted = {};
   /// Seed of the random ops.
   std::uint64_t seed = 0;
   /// The most trips of any one loop of this run, 0 or more. The session's own limit holds, too.
@@ -83,9 +85,9 @@ struct RunOptions {
 /// the rank is unknown, and for sequences. For an optional, it is the shape of the tensor that the
 /// optional may hold.
 struct PortInfo {
-  std::string name;
-  std::string type;
-  std::optional<std::vector<std::string>> shape;
+  std::string name = {};
+  std::string type = {};
+  std::optional<std::vector<std::string>> shape = {};
   bool has_default = false;  ///< an optional input: the default value is an initializer
   /// An output that is a list of maps in the model's file (ZipMap): their keys, i64 or strings. The
   /// value of the output is a matrix with a row for each map and a column for each key.
@@ -110,7 +112,8 @@ class RONDEL_API Session {
   /// model, and for options out of range; `unsupported` for an op or type that Rondel does not run.
   /// The message names the node.
   explicit Session(const std::filesystem::path& model, const SessionOptions& = {});
-  /// Reads a serialized ONNX ModelProto. The bytes need not outlive the call.
+  /// Reads a serialized ONNX ModelProto. The bytes need not outlive the call. (A std::string is a
+  /// path; of one that holds a model, pass `std::as_bytes(std::span(text))`.)
   explicit Session(std::span<const std::byte> model, const SessionOptions& = {});
   ~Session();
   Session(Session&&) noexcept;
@@ -122,8 +125,9 @@ class RONDEL_API Session {
   const ModelInfo& info() const;
 
   /// Returns all outputs by name. Inputs that have a default in the model may be left out; so may
-  /// inputs of optional type, which are then empty. Outputs never alias inputs, weights or each
-  /// other. Feeds are read in place, with any strides, and never written.
+  /// inputs of optional type, which are then empty. An undefined value leaves an input out. Outputs
+  /// never alias inputs, weights or each other. Feeds are read in place, with any strides, and
+  /// never written.
   ///
   /// Throws Error: `caller` for a feed that is missing, unknown or of another type or shape than
   /// the model declares, and for data that an op does not accept (an index out of range); `limit`,
@@ -157,7 +161,7 @@ class RONDEL_API Session {
   friend class Stepper;
   struct Impl;
   explicit Session(std::unique_ptr<Impl>);
-  std::unique_ptr<Impl> impl_;
+  Handle<Impl> impl_;
 };
 
 /// Runs a session step by step, where outputs of one step are inputs of the next: the weights and
@@ -186,8 +190,8 @@ class RONDEL_API Stepper {
 
   // Each of the following throws Error(caller) while a step is under way in another thread.
 
-  /// Runs one step and returns the named outputs, in the requested order. `feeds`: the inputs that
-  /// are not carried. Throws as Session::run does.
+  /// Runs one step and returns the named outputs, in the requested order; empty: none, unlike
+  /// Session::run. `feeds`: the inputs that are not carried. Throws as Session::run does.
   std::vector<Value> step(std::span<const std::string> outputs,
                           const std::map<std::string, Value>& feeds, const RunOptions& = {});
   /// The value of a carried input in the next step. It may be read for as long as the caller holds
@@ -198,7 +202,7 @@ class RONDEL_API Stepper {
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  Handle<Impl> impl_;
 };
 
 /// A loop of a model.

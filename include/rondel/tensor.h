@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -22,7 +23,12 @@ RONDEL_API Shape row_major_strides(std::span<const std::int64_t> shape);
 RONDEL_API std::string to_text(DType, std::span<const std::int64_t> shape);
 
 /// The DType of a C++ type.
-template <class T> struct dtype_of;
+template <class T> struct dtype_of {
+  static_assert(
+      sizeof(T) == 0,
+      "no DType is that of this C++ type: use the fixed-width integers (std::int64_t), and "
+      "for f16, complex and packed types a view of the memory with its DType");
+};
 template <> struct dtype_of<double> { static constexpr DType value = DType::f64; };
 template <> struct dtype_of<float> { static constexpr DType value = DType::f32; };
 template <> struct dtype_of<std::int64_t> { static constexpr DType value = DType::i64; };
@@ -40,16 +46,35 @@ template <> struct dtype_of<std::string> { static constexpr DType value = DType:
 ///
 /// A Tensor is a handle: a copy shares the block, and so do views (`reshaped`, `strided`). Blocks
 /// that Rondel allocates are aligned to at least 64 bytes. Reading from many threads is safe;
-/// whoever made the block must synchronize writes to it.
+/// whoever made the block must synchronize writes to it. A Tensor that was moved from is undefined.
 class RONDEL_API Tensor {
  public:
   /// No tensor; `defined()` is false.
   Tensor() = default;
-  /// A new block, contents unspecified (strings: empty).
+  /// A new block, contents unspecified (strings: empty). Throws Error(limit) if there is no memory
+  /// for it.
   Tensor(DType dtype, Shape shape);
-  /// A view of existing memory, which `owner` keeps alive. `strides` in elements. Throws
-  /// Error(caller) unless there is a stride for each extent, and an address if there are elements.
+  /// A view of existing memory, which `owner` keeps alive; a null `owner` leaves that to the
+  /// caller, as long as the view, its copies or a run use it. `strides` in elements. `data`: the
+  /// element at index 0,0,..., at any multiple of the size of an element; what is fed is only read.
+  /// Throws Error(caller) unless extents are 0 or more, there is a stride for each extent, and an
+  /// address if there are elements. Whether the elements lie in the memory is not checked.
   Tensor(DType dtype, Shape shape, Shape strides, void* data, std::shared_ptr<void> owner);
+
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&& other) noexcept
+      : dtype_(other.dtype_), shape_(std::move(other.shape_)), strides_(std::move(other.strides_)),
+        data_(std::exchange(other.data_, nullptr)), owner_(std::move(other.owner_)) {}
+  Tensor& operator=(const Tensor&) = default;
+  Tensor& operator=(Tensor&& other) noexcept {
+    dtype_ = other.dtype_;
+    shape_ = std::move(other.shape_);
+    strides_ = std::move(other.strides_);
+    data_ = std::exchange(other.data_, nullptr);
+    owner_ = std::move(other.owner_);
+    return *this;
+  }
+  ~Tensor() = default;
 
   /// A new block with these elements, in row-major order. Throws Error(caller) unless there is one
   /// value for each element of the shape.
@@ -80,16 +105,17 @@ class RONDEL_API Tensor {
   /// The same elements with other extents. Throws Error(caller) unless the tensor is contiguous and
   /// the sizes are equal.
   Tensor reshaped(Shape shape) const;
-  /// Another view of the same block: `offset` elements further, other extents and strides.
+  /// Another view of the same block: `offset` elements further, other extents and strides. Whether
+  /// its elements lie in the block is not checked.
   Tensor strided(std::int64_t offset, Shape shape, Shape strides) const;
   /// Slice `index` along `axis`, without that axis. Throws Error(caller) if there is none.
   Tensor at(std::int64_t axis, std::int64_t index) const;
   /// This tensor if it is contiguous, else a contiguous copy.
   Tensor packed() const;
-  /// A contiguous copy in a new block.
+  /// A contiguous copy in a new block. Throws Error(caller) if the tensor is undefined.
   Tensor copy() const;
-  /// Copies the elements of `source` into this tensor's block. Throws Error(caller) unless dtype
-  /// and shape are the same.
+  /// Copies the elements of `source` into this tensor's block. Throws Error(caller) unless both are
+  /// defined and have the same dtype and shape.
   void assign(const Tensor& source) const;
 
  private:
@@ -113,11 +139,11 @@ template <class T> Tensor Tensor::from(Shape shape, std::span<const T> values) {
 
 class Value;
 
-/// A list of tensors of one dtype.
+/// A list of tensors of one dtype. `items` is null once the sequence was moved from.
 struct Sequence {
   DType dtype = DType::f32;
   std::shared_ptr<const std::vector<Tensor>> items = std::make_shared<std::vector<Tensor>>();
-  std::size_t size() const { return items->size(); }
+  std::size_t size() const { return items == nullptr ? 0 : items->size(); }
 };
 
 /// An optional that may hold a tensor or a sequence; empty when `held` is null.
@@ -135,7 +161,11 @@ struct Map {
 class RONDEL_API Value : public std::variant<std::monostate, Tensor, Sequence, Optional, Map> {
  public:
   using variant::variant;
-  bool defined() const { return index() != 0; }
+  /// False for nothing, and for an undefined tensor.
+  bool defined() const {
+    const Tensor* t = std::get_if<Tensor>(this);
+    return t == nullptr ? index() != 0 : t->defined();
+  }
   bool is_tensor() const { return std::holds_alternative<Tensor>(*this); }
   bool is_sequence() const { return std::holds_alternative<Sequence>(*this); }
   bool is_optional() const { return std::holds_alternative<Optional>(*this); }

@@ -1,8 +1,11 @@
 #include "base/file.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 
+#include <algorithm>
 #include <iterator>
+#include <string_view>
 #include <system_error>
 
 namespace rondel {
@@ -11,12 +14,43 @@ namespace {
 /// As many as the system follows.
 constexpr int most_links = 40;
 
+/// A text that is given as a path, for messages: its beginning, without bytes that are no text.
+struct Shown {
+  explicit Shown(std::string_view path) {
+    constexpr std::size_t most = 200;
+    while (!path.empty() && text.size() < most) {
+      const std::size_t length = character_length(path);
+      const bool is_text = length > 0 && static_cast<unsigned char>(path[0]) >= ' ';
+      if (is_text) text += path.substr(0, length);
+      else text += fmt::format("\\x{:02x}", static_cast<unsigned char>(path[0]));
+      is_usual = is_usual && is_text;
+      path.remove_prefix(std::max<std::size_t>(1, length));
+    }
+    if (path.empty()) return;
+    text += "...";
+    is_usual = false;
+  }
+  std::string text;
+  bool is_usual = true;
+};
+
+constexpr const char* no_path =
+    "; a text is taken as a path; to read a model's bytes, pass bytes: in C++ "
+    "std::as_bytes(std::span(text))";
+
 }  // namespace
 
 std::ifstream open_file(const std::filesystem::path& path) {
   std::error_code error;
-  require(std::filesystem::is_regular_file(path, error), "cannot read '{}': {}", path.string(),
-          error ? error.message() : "it is not a file");
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (!std::filesystem::is_regular_file(status)) {
+    const Shown shown(path.string());
+    const std::string why = status.type() == std::filesystem::file_type::not_found
+                                ? "there is no such file"
+                            : error ? error.message()
+                                    : "it is not a file";
+    fail("cannot read '{}': {}{}", shown.text, why, shown.is_usual ? "" : no_path);
+  }
   std::ifstream file(path, std::ios::binary);
   require(file.good(), "cannot open '{}'", path.string());
   return file;

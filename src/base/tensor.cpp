@@ -1,3 +1,4 @@
+#include <rondel/handle.h>
 #include <rondel/tensor.h>
 
 #include "base/block.h"
@@ -66,6 +67,10 @@ void copy_block(const Tensor& from, const Tensor& to) {
   }
 }
 
+void require_defined(const Tensor& t, const char* user) {
+  require(t.defined(), "{}: the tensor is undefined (default-constructed, or moved from)", user);
+}
+
 char* moved(void* data, std::int64_t elements, DType dtype) {
   return static_cast<char*>(data) + elements * static_cast<std::int64_t>(byte_size(dtype));
 }
@@ -117,6 +122,8 @@ Tensor::Tensor(DType dtype, Shape shape, Shape strides, void* data, std::shared_
   if (shape_.size() != strides_.size())
     fail("Tensor: a view {} has {} strides; expected one for each axis", to_text(dtype_, shape_),
          strides_.size());
+  if (std::ranges::any_of(shape_, [](std::int64_t extent) { return extent < 0; }))
+    fail("Tensor: a view {} has a negative extent", to_text(dtype_, shape_));
   if (data_) return;
   if (element_count(shape_) != 0)
     fail("Tensor: a view {} needs the address of its elements, not null", to_text(dtype_, shape_));
@@ -160,6 +167,7 @@ Tensor Tensor::reshaped(Shape shape) const {
 }
 
 Tensor Tensor::strided(std::int64_t offset, Shape shape, Shape strides) const {
+  require_defined(*this, "Tensor::strided");
   return {dtype_, std::move(shape), std::move(strides), moved(data_, offset, dtype_), owner_};
 }
 
@@ -178,12 +186,15 @@ Tensor Tensor::at(std::int64_t axis, std::int64_t index) const {
 Tensor Tensor::packed() const { return contiguous() ? *this : copy(); }
 
 Tensor Tensor::copy() const {
+  require_defined(*this, "Tensor::copy");
   Tensor t(dtype_, shape_);
   copy_block(*this, t);
   return t;
 }
 
 void Tensor::assign(const Tensor& source) const {
+  require_defined(*this, "Tensor::assign");
+  require_defined(source, "Tensor::assign");
   if (source.dtype_ != dtype_ || source.shape_ != shape_)
     fail("Tensor::assign: {} holds no {}", to_text(dtype_, shape_),
          to_text(source.dtype_, source.shape_));
@@ -194,11 +205,16 @@ void Shape::not_below_size(size_type i) const {
   fail("Shape::at: index {}, but [{}] has {} extents", i, join(*this, ","), size_);
 }
 
+void used_after_move() {
+  fail("the object was moved from, and is used before another is assigned to it");
+}
+
 void Value::is_not(const char* kind) const {
   fail("the value is not {}, but {}", kind, to_text(*this));
 }
 
 std::string to_text(const Value& value) {
+  if (value.is_tensor() && !value.defined()) return "an undefined tensor";
   if (value.is_tensor()) return to_text(value.tensor().dtype(), value.tensor().shape());
   if (value.is_sequence())
     return fmt::format("seq of {} {}", value.sequence().size(), name(value.sequence().dtype));

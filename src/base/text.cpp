@@ -3,24 +3,30 @@
 #include "base/utf8.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace rondel {
 namespace {
 
+/// The number of letters to insert, delete, replace or exchange with the next.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> row(b.size() + 1), above(row), second_above(row);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    second_above = std::exchange(above, row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+      const std::size_t replaced = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({replaced, above[j] + 1, row[j - 1] + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], second_above[j - 2] + 1);
     }
   }
   return row[b.size()];
 }
+
+/// The most edits between two words, the longer of which has `letters`, that are a typing error.
+std::size_t most_edits(std::size_t letters) { return std::max<std::size_t>(1, (letters + 1) / 3); }
 
 /// Longer words are hardly typing errors, and comparing them takes long.
 constexpr std::size_t longest_compared = 100;
@@ -30,12 +36,13 @@ constexpr std::size_t longest_compared = 100;
 std::string closest(std::string_view wanted, const std::vector<std::string>& candidates) {
   if (wanted.size() > longest_compared) return {};
   const std::string* best = nullptr;
-  std::size_t best_distance = std::max<std::size_t>(2, wanted.size() / 3) + 1;
+  std::size_t best_distance = longest_compared;
   for (const std::string& candidate : candidates) {
-    const std::size_t longer = std::max(wanted.size(), candidate.size());
-    if (longer - std::min(wanted.size(), candidate.size()) >= best_distance) continue;
+    const auto [shorter, longer] = std::minmax({wanted.size(), candidate.size()});
+    const std::size_t most = most_edits(longer);
+    if (longer - shorter > most || longer - shorter >= best_distance) continue;
     const std::size_t distance = edit_distance(wanted, candidate);
-    if (distance >= best_distance) continue;
+    if (distance > most || distance >= best_distance) continue;
     best = &candidate;
     best_distance = distance;
   }

@@ -143,6 +143,8 @@ std::size_t text_bytes(const Tensor& t) {
 
 /// The size of a block in bytes. An overflow of the size is a limit error, whoever caused it.
 std::size_t bytes_of(DType dtype, const Shape& shape) {
+  require(std::ranges::none_of(shape, [](std::int64_t extent) { return extent < 0; }),
+          "{} has a negative extent", to_text(dtype, shape));
   try {
     return static_cast<std::size_t>(
         checked_mul(element_count(shape), static_cast<std::int64_t>(byte_size(dtype)), "bytes"));

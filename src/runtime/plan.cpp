@@ -62,6 +62,8 @@ Error Run::out_of_trips() const {
 void Run::end() const {
   if (static_cast<Stop>(stop.load()) == Stop::cancelled)
     throw_error(Blame::cancelled, "the run was ended by its terminate flag");
+  if (static_cast<Stop>(stop.load()) == Stop::interrupted)
+    throw_error(Blame::cancelled, "the run was ended by its `interrupted` function");
   throw_error(Blame::deadline, "the run's deadline has passed");
 }
 

@@ -26,7 +26,7 @@
 namespace rondel::runtime {
 
 /// Why a run ends early; the value of `Run::stop`.
-enum class Stop : std::int32_t { no = 0, deadline = 1, cancelled = 2 };
+enum class Stop : std::int32_t { no = 0, deadline = 1, cancelled = 2, interrupted = 3 };
 
 /// One run of a session.
 struct Run {

@@ -335,9 +335,8 @@ void check_registration(const CustomOp& op) {
   require(!op.domain.empty() && op.domain != "ai.onnx",
           "{}: this is ONNX's own domain; choose another, such as 'my.ops'", called);
   require(!onnx::defines(op.domain, op.name), "{} is defined already; choose another name", called);
-  require(static_cast<bool>(op.run) == op.body.empty(),
-          "{} has {} a kernel and a body; it needs one of them", called,
-          op.run ? "both" : "neither");
+  require(static_cast<bool>(op.run) == op.body.empty(), "{} has {}; it needs one of them", called,
+          op.run ? "both a kernel and a body" : "neither a kernel nor a body");
   require(op.body.empty() || (!op.types && !op.gradient),
           "{} has a body, from whose nodes types and gradient follow; leave out its own", called);
 }

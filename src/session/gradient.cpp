@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "compile/plan_builder.h"
+#include "exporters/onnx/opsets.h"
 #include "exporters/onnx/unranked_ports.h"
 #include "gradients/checkpoint_loops.h"
 #include "gradients/influence.h"
@@ -292,7 +293,8 @@ Graph differentiated(Graph g, const TangentOptions& o) { return with_tangents(st
 
 ExportedModel written(Graph g, const ModelInfo& info, const session::ModelVersions& versions,
                       auto o) {
-  if (!o.writing.least_opset) o.writing.least_opset = versions.opset;
+  if (!o.writing.least_opset && versions.opset)
+    o.writing.least_opset = std::max(*versions.opset, exporters::oldest_opset);
   if (!o.writing.least_ir_version) o.writing.least_ir_version = versions.ir_version;
   exporters::unwrap_ports(g);  // as gradients of models without ranks are written
   return session::to_bytes(session::with_seed(differentiated(std::move(g), o)), info, o.writing);

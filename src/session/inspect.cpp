@@ -103,7 +103,7 @@ void report_imported(ModelReport& r, frontends::Imported model, const SessionOpt
     r.inputs.back().has_default = g.defaults.contains(v);
   }
   for (std::size_t j = 0; j < g.output_names.size(); ++j)
-    r.outputs.push_back(session::port(g.output_names[j], g.value(g.root().results[j]).type));
+    r.outputs.push_back(session::port(g.output_names[j], session::output_type(g, j)));
   find_control(g, ir::RegionId::root, 0, r);
   report_executions(r, std::move(model.graph), o);
 }

@@ -2,6 +2,8 @@
 
 #include "base/error.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 
 namespace rondel::session {
@@ -9,10 +11,21 @@ namespace rondel::session {
 const SessionOptions& checked(const SessionOptions& o) {
   require(o.loop_cond == "spec" || o.loop_cond == "honour",
           "SessionOptions.loop_cond is '{}'; expected 'spec' or 'honour'", o.loop_cond);
+  constexpr std::array levels{0, 1, 2, 3, 99};
+  require(std::ranges::find(levels, o.graph_optimization_level) != levels.end(),
+          "SessionOptions.graph_optimization_level is {}; expected 0 (none), 1, 2, 3 or 99 (all)",
+          o.graph_optimization_level);
   require(o.max_trips >= 0, "SessionOptions.max_trips is {}; expected 0 or more", o.max_trips);
   require(o.intra_op_num_threads >= 0,
           "SessionOptions.intra_op_num_threads is {}; expected 0 (one per core) or more",
           o.intra_op_num_threads);
+  return o;
+}
+
+const RunOptions& checked(const RunOptions& o) {
+  require(o.max_trips >= 0, "RunOptions.max_trips is {}; expected 0 or more", o.max_trips);
+  require(!o.deadline || *o.deadline >= 0, "RunOptions.deadline is {}; expected seconds, 0 or more",
+          o.deadline.value_or(0));
   return o;
 }
 

@@ -53,11 +53,24 @@ std::string type_text(const ir::Type& t) {
 /// `item`: the index of the tensor in a sequence that is fed, or -1.
 void check_tensor(const std::string& name, std::ptrdiff_t item, const Tensor& t,
                   const ir::Type& expected) {
-  if (t.dtype() == expected.dtype() && fits(ir::Type::tensor(t.dtype(), t.shape()), expected))
+  if (t.defined() && t.dtype() == expected.dtype() &&
+      fits(ir::Type::tensor(t.dtype(), t.shape()), expected))
     return;
   const std::string what = item < 0 ? fmt::format("input '{}'", name)
                                     : fmt::format("item {} of input '{}'", item, name);
-  fail("{} is {}; expected {}", what, to_text(t.dtype(), t.shape()), to_text(expected));
+  fail("{} is {}; expected {}", what, to_text(Value(t)), to_text(expected));
+}
+
+void check_sequence(const std::string& name, const Value& v, const ir::Type& expected) {
+  if (!v.is_sequence()) fail("input '{}' is {}; expected {}", name, to_text(v), to_text(expected));
+  const Sequence& s = v.sequence();
+  require(s.items != nullptr,
+          "input '{}' is a sequence that was moved from, or whose `items` is null; expected {}",
+          name, to_text(expected));
+  for (std::size_t k = 0; k < s.items->size(); ++k)
+    check_tensor(name, static_cast<std::ptrdiff_t>(k), (*s.items)[k], expected.element());
+  require(s.dtype == expected.element().dtype(), "input '{}' is {}; expected {}", name, to_text(v),
+          to_text(expected));
 }
 
 void check_map(const std::string& name, const Value& v, const ir::Type& expected) {
@@ -88,20 +101,20 @@ PortInfo port(const std::string& name, const ir::Type& t) {
   return info;
 }
 
+const ir::Type& output_type(const ir::Graph& g, std::size_t j) {
+  const ir::Type& declared = g.declared_outputs[j];
+  return declared.kind() == ir::Type::Kind::none ? g.value(g.root().results[j]).type : declared;
+}
+
 void check_feed(const std::string& name, const Value& v, const ir::Type& expected) {
   if (expected.is_optional()) {
     if (!v.defined() || (v.is_optional() && !v.optional().held)) return;
     return check_feed(name, v.is_optional() ? *v.optional().held : v, expected.element());
   }
-  if (!v.defined()) fail("input '{}' is empty; expected {}", name, to_text(expected));
-  if (expected.is_sequence()) {
-    if (!v.is_sequence())
-      fail("input '{}' is {}; expected {}", name, to_text(v), to_text(expected));
-    const std::vector<Tensor>& items = *v.sequence().items;
-    for (std::size_t k = 0; k < items.size(); ++k)
-      check_tensor(name, static_cast<std::ptrdiff_t>(k), items[k], expected.element());
-    return;
-  }
+  if (!v.defined())
+    fail("input '{}' is {}; expected {}", name, v.is_tensor() ? to_text(v) : "missing",
+         to_text(expected));
+  if (expected.is_sequence()) return check_sequence(name, v, expected);
   if (expected.is_map()) return check_map(name, v, expected);
   if (!v.is_tensor()) fail("input '{}' is {}; expected {}", name, to_text(v), to_text(expected));
   check_tensor(name, -1, v.tensor(), expected);

@@ -86,10 +86,7 @@ struct Session::Impl {
       inputs.back().has_default = graph.defaults.contains(root.params[i]);
     }
     for (std::size_t j = 0; j < root.results.size(); ++j)
-      outputs.push_back(session::port(graph.output_names[j],
-                                      graph.declared_outputs[j].kind() == ir::Type::Kind::none
-                                          ? graph.value(root.results[j]).type
-                                          : graph.declared_outputs[j]));
+      outputs.push_back(session::port(graph.output_names[j], session::output_type(graph, j)));
   }
 
   /// The values of the inputs in order, checked. `carried`: values of the inputs that are not fed.
@@ -110,23 +107,22 @@ struct Session::Impl {
     require(inputs.size() == input_names.size(), "{} values are given; the model has {} inputs",
             inputs.size(), input_names.size());
     std::vector<const Value*> given;
-    for (const Value& v : inputs) given.push_back(v.defined() ? &v : nullptr);
+    for (const Value& v : inputs) given.push_back(&v);
     return checked(given);
   }
 
+  /// `given`: for each input its value; null or undefined if it is left out.
   std::vector<Value> checked(std::span<const Value* const> given) const {
     std::vector<Value> values;
     for (std::size_t i = 0; i < input_names.size(); ++i) {
       const ir::ValueId v = graph.root().params[i];
       const ir::Type& type = graph.value(v).type;
       const auto initial = graph.defaults.find(v);
-      if (given[i] == nullptr && initial != graph.defaults.end()) {
+      Value value = given[i] == nullptr ? Value() : *given[i];
+      if (!value.defined() && initial != graph.defaults.end()) {
         values.emplace_back(initial->second);
         continue;
       }
-      if (given[i] == nullptr && !type.is_optional())
-        fail("input '{}' is missing; expected {}", input_names[i], to_text(type));
-      Value value = given[i] == nullptr ? Value() : *given[i];
       session::check_feed(input_names[i], value, type);
       if (type.is_optional() && !value.is_optional())
         value = value.defined() ? Optional{std::make_shared<const Value>(value)} : Optional{};
@@ -184,7 +180,7 @@ struct Session::Impl {
   std::vector<Value> run(std::span<const std::size_t> wanted, const auto& inputs,
                          const RunOptions& o, std::span<session::Carried> carried = {}) const {
     const StandardArithmetic arithmetic;
-    require(o.max_trips >= 0, "RunOptions.max_trips is {}; expected 0 or more", o.max_trips);
+    session::checked(o);
     runtime::Memory within = o.max_memory_bytes < options.max_memory_bytes
                                  ? memory.within(o.max_memory_bytes)
                                  : memory;

@@ -131,6 +131,52 @@ TEST(Tensor, names_what_the_caller_did_wrong) {
               HasSubstr("a view f32[2] needs the address of its elements"));
 }
 
+TEST(Tensor, says_that_it_is_undefined) {
+  const Tensor none, one = Tensor::scalar(1.0F);
+  const auto message = [](auto&& f) { return message_of(f, Blame::caller); };
+  EXPECT_THAT(message([&] { none.copy(); }), HasSubstr("Tensor::copy: the tensor is undefined"));
+  EXPECT_THAT(message([&] { none.assign(one); }), HasSubstr("Tensor::assign: the tensor is un"));
+  EXPECT_THAT(message([&] { one.assign(none); }), HasSubstr("Tensor::assign: the tensor is un"));
+  EXPECT_THAT(message([&] { none.strided(1, {1}, {1}); }),
+              HasSubstr("Tensor::strided: the tensor is undefined"));
+  EXPECT_FALSE(Value(none).defined());
+  EXPECT_TRUE(Value(one).defined());
+  EXPECT_EQ(to_text(Value(none)), "an undefined tensor");
+}
+
+TEST(Tensor, is_undefined_once_it_was_moved_from) {
+  Tensor a = Tensor::from<float>({2}, {1, 2});
+  Tensor b = std::move(a);
+  EXPECT_FALSE(a.defined());
+  EXPECT_EQ(a.rank(), 0);
+  a = std::move(b);
+  EXPECT_FALSE(b.defined());
+  EXPECT_EQ(b.owner(), nullptr);
+  EXPECT_THAT(values(a), ElementsAre(1, 2));
+  Tensor& same = a;
+  a = std::move(same);
+  EXPECT_THAT(values(a), ElementsAre(1, 2));
+}
+
+TEST(Tensor, has_no_negative_extents) {
+  float mine[3] = {1, 2, 3};
+  const auto message = [](auto&& f) { return message_of(f, Blame::caller); };
+  EXPECT_THAT(message([&] { Tensor(DType::f32, {-3}, {1}, mine, nullptr); }),
+              HasSubstr("a view f32[-3] has a negative extent"));
+  EXPECT_THAT(message([&] {
+                Tensor::from<float>({2}, {1, 2}).strided(0, {1, -1}, {1, 1});
+              }),
+              HasSubstr("a view f32[1,-1] has a negative extent"));
+}
+
+TEST(Sequence, has_no_items_once_it_was_moved_from) {
+  Sequence a{DType::f32, std::make_shared<std::vector<Tensor>>(2)};
+  const Sequence b = std::move(a);
+  EXPECT_EQ(a.size(), 0U);
+  EXPECT_EQ(b.size(), 2U);
+  EXPECT_EQ(to_text(Value(a)), "seq of 0 f32");
+}
+
 TEST(Shape, names_an_index_that_is_too_large) {
   const Shape shape{4, 5};
   EXPECT_EQ(shape.at(1), 5);
@@ -176,6 +222,10 @@ TEST(Text, helps_messages) {
   EXPECT_EQ(join(std::vector<int>{1, 2, 3}, "x"), "1x2x3");
   EXPECT_EQ(closest("MatMull", {"Add", "MatMul", "Mul"}), "MatMul");
   EXPECT_EQ(closest("Quux", {"Add", "MatMul"}), "");
+  EXPECT_EQ(closest("foo", {"cos", "pow"}), "") << "one letter of three is common";
+  EXPECT_EQ(closest("Rleu", {"Elu", "Relu"}), "Relu") << "two letters are exchanged";
+  EXPECT_EQ(closest("args", {"value", "kwargs"}), "kwargs");
+  EXPECT_EQ(closest("cos", {"cos", "cosh"}), "cos");
   const std::string longest(100, 'x');
   EXPECT_EQ(closest(longest, {longest.substr(1)}), longest.substr(1));
   EXPECT_EQ(closest(longest + "x", {longest}), "") << "the time is the product of the lengths";

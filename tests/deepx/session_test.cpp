@@ -66,6 +66,7 @@ TEST(DeepxSession, ATensorThatIsSetIsCopied) {
   mine.data_as<float>()[0] = 9;
   EXPECT_THAT(floats(session.get("t")), ElementsAre(1, 2));
   EXPECT_THROW(session.set("a b", mine), Error);
+  EXPECT_THROW(session.set("t", Tensor()), Error);
   EXPECT_THROW(session.set("t", Tensor::scalar<std::string>("text")), Error);
   EXPECT_THROW(session.get("u"), Error);
   EXPECT_THROW(session.erase("u"), Error);
@@ -94,6 +95,35 @@ TEST(DeepxSession, FilesAreThoseOfTheProgramAround) {
 
   deepx::Session without;
   EXPECT_THAT(without.run("load none->v").at(0).error.what(), HasSubstr("files are refused"));
+}
+
+TEST(DeepxSession, FilesMayLackFunctions) {
+  deepx::SessionOptions options;
+  options.files = deepx::Files{};
+  deepx::Session session(options);
+  for (const char* line : {"save t x", "load x->u", "loadtensordata x->t"}) {
+    const auto failures = session.run("newtensor@float32 [2]->t\n" + std::string(line));
+    ASSERT_EQ(failures.size(), 1U) << line;
+    EXPECT_THAT(failures[0].error.what(), HasSubstr("Files have no function for it"));
+    session.erase("t");
+  }
+  options.files->load = [](const std::string&) { return Tensor(); };
+  deepx::Session loads(options);
+  EXPECT_THAT(loads.run("load x->u").at(0).error.what(), HasSubstr("'u' would be an undefined"));
+}
+
+TEST(DeepxSession, ANegativeDeadlineIsRefused) {
+  deepx::Session session;
+  deepx::RunSettings late;
+  late.run.deadline = -1;
+  try {
+    session.run("newtensor@float32 [2]->t", late);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.blame(), Blame::caller);
+    EXPECT_THAT(e.what(), HasSubstr("RunOptions.deadline is -1; expected seconds, 0 or more"));
+  }
+  EXPECT_THAT(session.names(), IsEmpty());
 }
 
 TEST(DeepxSession, AnExportedProgramRuns) {

@@ -89,6 +89,12 @@ TEST(NetworkPublicApi, errors_of_calls_say_what_they_are_about) {
               n.addConstant(three, {DataType::kFLOAT, nullptr, 3});
             }),
             "weights of 3 elements are a null pointer");
+  EXPECT_EQ(said([&] {
+              n.addConstant(Dims{1, {-1}}, {DataType::kFLOAT, two, 2});
+            }),
+            "a constant of f32[-1]; expected extents of 0 or more");
+  EXPECT_EQ(said([&] { n.addConcatenation(nullptr, 2); }),
+            "a concatenation of 2 tensors, whose array is a null pointer");
   EXPECT_EQ(said([&] { n.addLoop()->addTripLimit(x, static_cast<TripLimit>(7)); }),
             "loop 1: there is no trip limit 7");
   EXPECT_EQ(said([&] { n.addLoop()->addLoopOutput(x, static_cast<LoopOutput>(9)); }),

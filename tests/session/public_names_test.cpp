@@ -1,6 +1,8 @@
 #include "onnx/models.h"
 
+#include <rondel/custom_op.h>
 #include <rondel/gradient.h>
+#include <rondel/mdf.h>
 #include <rondel/operators.h>
 #include <rondel/session.h>
 
@@ -71,7 +73,11 @@ TEST(PublicNames, Feeds) {
               HasSubstr("input 'x' is i64[]; expected f32[2, k]"));
   EXPECT_THAT(feed_error({{"x", Tensor(DType::f32, {3, 1})}, {"n", n}}),
               HasSubstr("input 'x' is f32[3,1]; expected f32[2, k]"));
-  EXPECT_THAT(feed_error({{"x", Value()}, {"n", n}}), HasSubstr("input 'x' is empty"));
+  EXPECT_THAT(feed_error({{"x", Value()}, {"n", n}}), HasSubstr("input 'x' is missing"));
+  EXPECT_THAT(feed_error({{"x", Tensor()}, {"n", n}}),
+              HasSubstr("input 'x' is an undefined tensor; expected f32[2, k]"));
+  EXPECT_THAT(feed_error({{"x", x}, {"n", Tensor()}}),
+              HasSubstr("input 'n' is an undefined tensor; expected i64[]"));
   EXPECT_THAT(feed_error({{"x", Sequence()}, {"n", n}}), HasSubstr("input 'x' is seq of 0 f32"));
 }
 
@@ -100,6 +106,11 @@ TEST(PublicNames, Maps) {
   EXPECT_THAT(error(Map{list({1, 2}), values}),
               HasSubstr("a map of i64[2] to f32[3]; expected two lists of one length"));
 }
+
+constexpr const char* counting_without_end = R"(
+  g (int64 most, float[2] x) => (float[2] y) {
+    [count] y = Loop (most, , x) <body = b (int64 i, bool go, float[2] s)
+        => (bool on, float[2] t) { on = Identity (go)  t = Sin (s) }> })";
 
 constexpr const char* breaking =
     "g (int64 m, float x) => (float y) { [walk] y = Loop <body = b (int64 i, bool c, float s) => "
@@ -137,6 +148,120 @@ TEST(PublicNames, ItemsOfFedSequences) {
               HasSubstr("item 1 of input 'q' is f32[3]; expected f32[2]"));
 }
 
+TEST(PublicNames, SequencesThatAreNoLists) {
+  const Session s = session_of("g (seq(float[2]) q) => (int64 y) { y = SequenceLength(q) }");
+  const auto error = [&](const Sequence& q) { return error_of([&] { s.run({{"q", q}}); }); };
+  EXPECT_THAT(error({DType::f32, nullptr}),
+              HasSubstr("input 'q' is a sequence that was moved from, or whose `items` is null"));
+  EXPECT_THAT(error({DType::f32, std::make_shared<std::vector<Tensor>>(1)}),
+              HasSubstr("item 0 of input 'q' is an undefined tensor; expected f32[2]"));
+  EXPECT_THAT(error({DType::f64, std::make_shared<std::vector<Tensor>>()}),
+              HasSubstr("input 'q' is seq of 0 f64; expected"));
+}
+
+TEST(PublicNames, AnUndefinedValueLeavesAnInputOut) {
+  const Session s = session_of(
+      "g (float[2] a, optional(float[2]) o) => (float[2] y, bool has) "
+      "<float[2] b = {10, 20}, float[2] a = {1, 2}> "
+      "{ y = Add(a, b) has = OptionalHasElement(o) }");
+  const auto sum = [](const Value& v) { return v.tensor().data_as<float>()[1]; };
+  for (const Value& none : {Value(), Value(Tensor())}) {
+    const auto outputs = s.run({{"a", none}, {"o", none}});
+    EXPECT_EQ(sum(outputs.at("y")), 22);
+    EXPECT_FALSE(*outputs.at("has").tensor().data_as<bool>());
+    EXPECT_EQ(sum(s.run_in_order(std::vector<Value>{none, none})[0]), 22);
+  }
+  const Session adds = session_of(adding);
+  EXPECT_THAT(error_of([&] {
+                adds.run_in_order(std::vector<Value>{x, Tensor()});
+              }),
+              HasSubstr("input 'n' is an undefined tensor; expected i64[]"));
+  EXPECT_THAT(error_of([&] {
+                adds.run_in_order(std::vector<Value>{x, Value()});
+              }),
+              HasSubstr("input 'n' is missing; expected i64[]"));
+}
+
+TEST(PublicNames, WhatWasMovedFromSaysSo) {
+  Session first = session_of(adding);
+  Session second = std::move(first);
+  EXPECT_THAT(error_of([&] { first.run({}); }), HasSubstr("the object was moved from"));
+  EXPECT_THAT(error_of([&] { first.inputs(); }), HasSubstr("the object was moved from"));
+  first = std::move(second);
+  EXPECT_EQ(first.inputs().size(), 2U);
+  GraphWriter writer("g", 21);
+  const GraphWriter other = std::move(writer);
+  EXPECT_THAT(error_of([&] { writer.output("y"); }), HasSubstr("the object was moved from"));
+}
+
+TEST(PublicNames, GraphWritersRefuseWhatIsUndefined) {
+  GraphWriter writer("g", 21);
+  EXPECT_EQ(error_of([&] { writer.constant("c", Tensor()); }),
+            "constant 'c' is an undefined tensor");
+  EXPECT_EQ(error_of([&] {
+              writer.node("Constant", "", {}, {"c"}, {{"value", Tensor()}});
+            }),
+            "attribute 'value' is an undefined tensor");
+  EXPECT_EQ(error_of([] { GraphWriter("g", 99); }), error_of([] { operators(99); }));
+}
+
+TEST(PublicNames, AnUndefinedTensorIsNoSettingOfASimulation) {
+  const std::string text =
+      R"({"m": {"format": "ModECI MDF v0.4", "graphs": {"g": {"nodes": {"A": {
+      "parameters": {"n": {"value": "n + 1"}}, "output_ports": {"p": {"value": "n"}}}}}}}})";
+  const mdf::Model model(span_of(text));
+  EXPECT_EQ(error_of([&] {
+              model.run({.steps = 2, .initial = {{"A.n", Tensor()}}});
+            }),
+            "initial: 'A.n' is an undefined tensor");
+  EXPECT_EQ(error_of([&] {
+              model.run({.set = {{"A.n", Tensor()}}});
+            }),
+            "set: 'A.n' is an undefined tensor");
+  EXPECT_THAT(error_of([&] { model.run({.steps = INT64_MAX}); }),
+              HasSubstr("expected 0 to 9223372036854775806"));
+}
+
+TEST(PublicNames, ACustomOpAsksForNoNegativeShape) {
+  const CustomOp op{.domain = "my.tests", .name = "Odd", .run = [](CustomCall& c) {
+                      c.output(0, DType::f32, {-3});
+                    }};
+  register_op(op);
+  auto model = onnx::model_of(21, "g (float[2] a) => (float[k] y) { y = my.tests.Odd (a) }");
+  auto* own = model.add_opset_import();
+  own->set_domain("my.tests");
+  own->set_version(1);
+  const std::string bytes = model.SerializeAsString();
+  const Session s(span_of(bytes));
+  EXPECT_THAT(error_of([&] {
+                s.run({{"a", Tensor::zeros(DType::f32, {2})}});
+              }),
+              HasSubstr("f32[-3] has a negative extent"));
+  unregister_op("my.tests", "Odd");
+  EXPECT_THAT(error_of([] { register_op({.domain = "my.tests", .name = "Odd"}); }),
+              HasSubstr("has neither a kernel nor a body; it needs one of them"));
+}
+
+TEST(PublicNames, WhatIsNoPath) {
+  const std::string bytes = bytes_of(adding);
+  const std::string error = error_of([&] { Session(std::filesystem::path(bytes)); });
+  EXPECT_THAT(error, AllOf(HasSubstr("cannot read '\\x08"), HasSubstr("there is no such file"),
+                           HasSubstr("std::as_bytes(std::span(text))")));
+  EXPECT_EQ(error_of([] { Session("none.onnx"); }),
+            "cannot read 'none.onnx': there is no such file");
+  EXPECT_EQ(error_of([] { Session("/"); }), "cannot read '/': it is not a file");
+}
+
+TEST(PublicNames, WhatEndsARunIsNamed) {
+  const Session s = session_of(counting_without_end);
+  RunOptions asked;
+  asked.interrupted = [] { return true; };
+  const auto run = [&] {
+    s.run({{"most", Tensor::scalar(INT64_MAX)}, {"x", Tensor::zeros(DType::f32, {2})}}, asked);
+  };
+  EXPECT_THAT(error_of(run, Blame::cancelled), HasSubstr("ended by its `interrupted` function"));
+}
+
 TEST(PublicNames, OutputsAskedFor) {
   const std::vector<std::string> wanted{"z"};
   EXPECT_THAT(error_of([&] {
@@ -146,13 +271,15 @@ TEST(PublicNames, OutputsAskedFor) {
 }
 
 TEST(PublicNames, OptionsOutOfRange) {
-  SessionOptions trips, threads, cond;
+  SessionOptions trips, threads, cond, level;
+  level.graph_optimization_level = 50;
   trips.max_trips = -1;
   threads.intra_op_num_threads = -2;
   cond.loop_cond = "maybe";
   for (const auto& [options, text] :
        {std::pair(trips, "SessionOptions.max_trips is -1; expected 0 or more"),
         std::pair(threads, "SessionOptions.intra_op_num_threads is -2; expected 0"),
+        std::pair(level, "SessionOptions.graph_optimization_level is 50; expected 0 (none), 1"),
         std::pair(cond, "SessionOptions.loop_cond is 'maybe'; expected 'spec' or 'honour'")}) {
     EXPECT_THAT(error_of([&] { session_of(adding, options); }), HasSubstr(text));
     EXPECT_THAT(error_of([&] { inspect(span_of(bytes_of(adding)), options); }), HasSubstr(text));
@@ -163,6 +290,10 @@ TEST(PublicNames, OptionsOutOfRange) {
                 session_of(adding).run({{"x", x}, {"n", n}}, late);
               }),
               HasSubstr("RunOptions.deadline is -1"));
+  ExportOptions old;
+  old.least_opset = 5;
+  EXPECT_THAT(error_of([&] { export_model(session_of(adding), old); }),
+              HasSubstr("least_opset is 5; expected 11 to"));
 }
 
 constexpr const char* counting = R"(
@@ -183,6 +314,13 @@ TEST(PublicNames, InspectSaysHowLoopsRun) {
   EXPECT_EQ(r.loops[0].name, "node 'count' (Loop)");
   EXPECT_EQ(r.loops[0].execution, "natively, as a whole");
   EXPECT_THAT(r.loops[0].states, ElementsAre("s: f32[2]"));
+}
+
+TEST(PublicNames, InspectShowsTheOutputsOfASession) {
+  const std::string text =
+      "g (float[n] x) => (float[k] y) { i = NonZero(x) j = Squeeze(i) y = Gather(x, j) }";
+  EXPECT_EQ(inspect(span_of(bytes_of(text))).outputs[0].shape, session_of(text).outputs()[0].shape);
+  EXPECT_EQ(session_of(text).outputs()[0].shape->at(0), "k");
 }
 
 TEST(PublicNames, InspectOfWhatWillNotRunSaysWhatTheFileSays) {

@@ -406,11 +406,12 @@ Model to_model(ir::Graph g, const ModelInfo& info, const ExportOptions& options)
   require(!wanted || (*wanted >= oldest_opset && *wanted <= newest_opset()),
           "there is no way to opset {}; those that can be written are {} to {}", wanted.value_or(0),
           oldest_opset, newest_opset());
+  const int first = options.least_opset.value_or(usual_opset);
+  require(first >= oldest_opset && first <= newest_opset(), "least_opset is {}; expected {} to {}",
+          first, oldest_opset, newest_opset());
   require(options.least_ir_version.value_or(0) <= pb::IR_VERSION,
           "there is no IR version {}; the newest one is {}", options.least_ir_version.value_or(0),
           static_cast<int>(pb::IR_VERSION));
-  const int first = std::clamp(options.least_opset.value_or(usual_opset), oldest_opset,
-                               newest_opset());
   const std::vector<std::string> notes = options.assertions
                                              ? lower_assertions(g, wanted.value_or(first))
                                              : report_dropped_assertions(g);

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "frontends/network/rule.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace rondel::network {
@@ -116,7 +117,8 @@ void invalidate(const LayerData& l) {
 }
 
 std::vector<TensorData*> tensors_of(ITensor* const* tensors, std::int32_t count, const char* what) {
-  require(count > 0 && tensors != nullptr, "{} of {} tensors; expected one or more", what, count);
+  require(count > 0, "{} of {} tensors; expected one or more", what, count);
+  require(tensors != nullptr, "{} of {} tensors, whose array is a null pointer", what, count);
   std::vector<TensorData*> all;
   for (std::int32_t k = 0; k < count; ++k) {
     require(tensors[k] != nullptr, "tensor {} of {} is a null pointer", k, what);
@@ -187,6 +189,8 @@ Dims dims_of(const ir::Ints& v) {
 
 Tensor tensor_of(const Weights& w, std::optional<Shape> shape) {
   const Shape of = shape.value_or(Shape{w.count});
+  require(std::ranges::none_of(of, [](std::int64_t extent) { return extent < 0; }),
+          "a constant of {}; expected extents of 0 or more", to_text(dtype(w.type), of));
   require(w.count >= 0 && element_count(of) == w.count,
           "a constant of {} takes {} elements; its weights have {}", to_text(dtype(w.type), of),
           element_count(of), w.count);

@@ -256,7 +256,8 @@ std::vector<ValueId> Importer::convert(const pb::NodeProto& n, Scope& scope, con
     if (domain == microsoft_domain) unsupported("{} is not supported", op_text(n, version));
     fail(
         "{} is not known: neither ONNX nor a function of the model defines it; if it is an op of "
-        "your own, register it first (rondel.register_op, --ops FILE.py)",
+        "your own, register it first (rondel.register_op, --ops FILE.py; in C++ "
+        "rondel::register_op)",
         op_text(n, version));
   }
   if (schema->Deprecated() && find_rule(domain, n.op_type(), schema->since_version()) == nullptr)

@@ -125,11 +125,13 @@ std::vector<Finding> missing_ops(const pb::ModelProto& model) {
     const auto& [domain, op, version] = key;
     findings.push_back(
         {Finding::Level::error, fmt::format("node '{}' ({})", m.first, op),
-         fmt::format("op {} of {}, version {}, is not supported; it occurs {} time{}{}", op,
-                     domain_text(domain), version, m.times, m.times == 1 ? "" : "s",
-                     is_onnx_domain(domain) ? ""
-                                            : "; if it is an op of your own, register it "
-                                              "first (rondel.register_op, --ops FILE.py)")});
+         fmt::format(
+             "op {} of {}, version {}, is not supported; it occurs {} time{}{}", op,
+             domain_text(domain), version, m.times, m.times == 1 ? "" : "s",
+             is_onnx_domain(domain)
+                 ? ""
+                 : "; if it is an op of your own, register it "
+                   "first (rondel.register_op, --ops FILE.py; in C++ rondel::register_op)")});
   }
   return findings;
 }

@@ -4,6 +4,7 @@
 #include "formats/onnx/protos.h"
 #include "formats/onnx/types.h"
 #include "frontends/onnx/importer.h"
+#include "frontends/onnx/operators.h"
 
 #include <charconv>
 #include <set>
@@ -64,6 +65,8 @@ AttributeProto attribute(const std::string& name, const OperatorValue& value) {
         } else if constexpr (std::is_same_v<T, GraphBytes>) {
           return AttributeProto();
         } else {
+          if constexpr (std::is_same_v<T, Tensor>)
+            require(v.defined(), "attribute '{}' is an undefined tensor", name);
           return attribute_proto(name, ir::Attribute(v));
         }
       },
@@ -71,6 +74,7 @@ AttributeProto attribute(const std::string& name, const OperatorValue& value) {
 }
 
 std::shared_ptr<pb::ModelProto> empty_model(const std::string& name, std::int64_t opset) {
+  check_opset(opset);
   auto model = std::make_shared<pb::ModelProto>();
   model->set_ir_version(pb::Version::IR_VERSION);
   model->mutable_graph()->set_name(name);
@@ -119,6 +123,7 @@ void GraphWriter::capture(const PortInfo& p) {
 
 void GraphWriter::constant(const std::string& name, const Tensor& t) {
   impl_->refuse_taken(name);
+  require(t.defined(), "constant '{}' is an undefined tensor", name);
   const Tensor copy = t.copy();
   impl_->importer.define(
       impl_->scope, name,

@@ -67,10 +67,13 @@ Operator described(const Schema& s, int opset, TensorLoader& loader) {
 
 int newest_opset() { return newest_version(""); }
 
+void check_opset(std::int64_t opset) {
+  require(opset >= 1 && opset <= newest_opset(), "opset {} does not exist; there are 1 to {}",
+          opset, newest_opset());
+}
+
 std::vector<Operator> operators(int opset) {
-  const int newest = newest_version("");
-  require(opset >= 1 && opset <= newest, "opset {} does not exist; there are 1 to {}", opset,
-          newest);
+  check_opset(opset);
   std::map<std::string, const Schema*> by_name;
   const std::vector<Schema> all = pb::OpSchemaRegistry::get_all_schemas_with_history();
   for (const Schema& s : all) {

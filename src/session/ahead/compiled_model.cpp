@@ -225,6 +225,9 @@ std::vector<Value> CompiledModel::run(std::span<const std::string> wanted,
   const std::vector<rondel_tensor> inputs = impl_->views(feeds, held);
   const std::shared_ptr<rondel_results> results(
       impl_->api.run(inputs.data(), inputs.size(), &options), impl_->api.free);
+  const bool flagged = o.terminate != nullptr && o.terminate->load();
+  if (results->status == RONDEL_CANCELLED && flagged)
+    throw_error(Blame::cancelled, "the run was ended by its terminate flag");
   if (results->status != RONDEL_OK) throw_as(results->status, results->error);
   std::vector<Value> values;
   for (const std::size_t j : numbers) values.push_back(value_of(results->outputs[j], results));

@@ -96,7 +96,7 @@ Tensor Engine::value(std::string_view name) const {
 }
 
 void Engine::define(const std::string& name, const Tensor& t) {
-  require_dtype_of_programs(name, t.dtype());
+  require_fit_for_programs(name, t);
   require(t.shape().size() <= most_dims, "'{}' would have {} dims; a tensor has at most {}", name,
           t.shape().size(), most_dims);
   Tensor copy = resources_.memory.allocate(t.dtype(), t.shape());

@@ -20,11 +20,14 @@ auto at_path(const Effect& e, const auto& use) {
   }
 }
 
-const Files& files_for(const std::optional<Files>& files, const Effect& e) {
+/// One function of the session's files.
+const auto& function_of(const std::optional<Files>& files, auto Files::*function, const Effect& e) {
   if (!files)
     fail_at_position(e.text_at,
                      "files are refused: the session has no folder that programs may use");
-  return *files;
+  if (!((*files).*function))
+    fail_at_position(e.text_at, "it is refused: the session's Files have no function for it");
+  return (*files).*function;
 }
 
 /// The name of a new tensor: the name given in the line, or else the stem of the file name.
@@ -43,25 +46,28 @@ std::string new_name(const Effect& e, const Names& names) {
 
 }  // namespace
 
-void require_dtype_of_programs(const std::string& name, DType t) {
-  require(all_dtypes.contains(t), "'{}' would be {}; programs have {}", name, rondel::name(t),
-          join(all_dtypes.all, ", ", dtype_text));
+void require_fit_for_programs(const std::string& name, const Tensor& t) {
+  require(t.defined(), "'{}' would be an undefined tensor", name);
+  require(all_dtypes.contains(t.dtype()), "'{}' would be {}; programs have {}", name,
+          rondel::name(t.dtype()), join(all_dtypes.all, ", ", dtype_text));
 }
 
 Loaded load(const std::optional<Files>& given, const Effect& e, const Names& names) {
-  const Files& files = files_for(given, e);
   if (e.kind == Effect::Kind::load) {
+    const auto& read = function_of(given, &Files::load, e);
     const std::string name = new_name(e, names);
     return at_path(e, [&] {
-      Loaded made{name, files.load(e.text)};
-      require_dtype_of_programs(name, made.value.dtype());
+      Loaded made{name, read(e.text)};
+      require_fit_for_programs(name, made.value);
       require_true(e.said, name, TensorEntry{made.value.dtype(), made.value.shape(), made.value});
       return made;
     });
   }
+  const auto& read = function_of(given, &Files::load_data, e);
   const auto& t = std::get<TensorEntry>(*names.find(e.name));
   return at_path(e, [&] {
-    Loaded made{e.name, files.load_data(e.text, t.dtype, t.shape)};
+    Loaded made{e.name, read(e.text, t.dtype, t.shape)};
+    require_fit_for_programs(e.name, made.value);
     require(made.value.dtype() == t.dtype && made.value.shape() == t.shape,
             "'{}' holds {}; expected {}", e.text,
             rondel::to_text(made.value.dtype(), made.value.shape()),
@@ -71,8 +77,8 @@ Loaded load(const std::optional<Files>& given, const Effect& e, const Names& nam
 }
 
 void save(const std::optional<Files>& given, const Effect& e, const Tensor& t) {
-  const Files& files = files_for(given, e);
-  at_path(e, [&] { files.save(e.text, t); });
+  const auto& write = function_of(given, &Files::save, e);
+  at_path(e, [&] { write(e.text, t); });
 }
 
 }  // namespace rondel::deepx

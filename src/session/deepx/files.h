@@ -18,7 +18,7 @@ Loaded load(const std::optional<Files>&, const Effect&, const Names&);
 /// Saves a tensor through the session's `Files`, with the same errors.
 void save(const std::optional<Files>&, const Effect&, const Tensor&);
 
-/// Throws Error(caller) for a dtype that programs cannot have.
-void require_dtype_of_programs(const std::string& name, DType);
+/// Throws Error(caller) for an undefined tensor, and for a dtype that programs cannot have.
+void require_fit_for_programs(const std::string& name, const Tensor&);
 
 }  // namespace rondel::deepx

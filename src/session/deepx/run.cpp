@@ -5,6 +5,7 @@
 #include "frontends/deepx/parser.h"
 #include "frontends/deepx/print.h"
 #include "session/deepx/files.h"
+#include "session/options.h"
 
 #include <algorithm>
 #include <chrono>
@@ -23,11 +24,16 @@ bool ends_the_run(const Error& e) {
   return e.blame() == Blame::deadline || e.blame() == Blame::cancelled;
 }
 
+const RunSettings& checked(const RunSettings& settings) {
+  session::checked(settings.run);
+  return settings;
+}
+
 /// One run of a text.
 class TextRun {
  public:
   TextRun(Engine& engine, const RunSettings& settings)
-      : engine_(engine), settings_(settings), begin_(std::chrono::steady_clock::now()) {}
+      : engine_(engine), settings_(checked(settings)), begin_(std::chrono::steady_clock::now()) {}
 
   std::vector<Failure> run(std::string_view text) {
     Parser parser(text);
@@ -63,8 +69,11 @@ class TextRun {
 
   void check_end() {
     const RunOptions o = options_now();
-    if ((o.terminate != nullptr && o.terminate->load()) || (o.interrupted && o.interrupted()))
+    if (o.terminate != nullptr && o.terminate->load())
       roll_back_and_throw(Error(Blame::cancelled, "the run was ended by its terminate flag"));
+    if (o.interrupted && o.interrupted())
+      roll_back_and_throw(
+          Error(Blame::cancelled, "the run was ended by its `interrupted` function"));
     if (o.deadline && *o.deadline == 0)
       roll_back_and_throw(Error(Blame::deadline, "the run's deadline has passed"));
   }

@@ -75,9 +75,16 @@ std::map<std::string, Value> given_feeds(const Settings& s) {
 }
 
 void check(const Settings& s) {
-  require(s.steps >= 0 && s.steps < std::numeric_limits<std::int64_t>::max(),
-          "steps is {}; expected 0 or more", s.steps);
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() - 1;
+  require(s.steps >= 0 && s.steps <= most, "steps is {}; expected 0 to {}", s.steps, most);
   require(std::isfinite(s.dt) && s.dt >= 0, "dt is {}; expected a finite number, 0 or more", s.dt);
+  const auto check_all = [](const char* setting, const Values& values) {
+    for (const auto& [name, t] : values)
+      require(t.defined(), "{}: '{}' is an undefined tensor", setting, name);
+  };
+  check_all("inputs", s.inputs);
+  check_all("initial", s.initial);
+  check_all("set", s.set);
 }
 
 /// Requires that all sweeps have the same number of points.
@@ -367,6 +374,7 @@ Values Simulation::advance(std::int64_t evaluations, double dt, const Values& in
   s.steps = evaluations - 1;
   s.dt = dt;
   s.inputs = inputs;
+  check(s);
   std::map<std::string, DType> dtypes = impl_->widen(s.inputs);
   LowerOptions o = impl_->model.lowering(s);
   o.resumable = true;

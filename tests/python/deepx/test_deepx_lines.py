@@ -108,7 +108,7 @@ def test_metadata_is_told():
     )  # fmt: skip
     assert told == [
         (1, {"id": "1", "sent_at": "3"}, None),
-        (4, {"id": "2"}, "line 4, column 1: there is no instruction 'foo'; did you mean 'cos'?"),
+        (4, {"id": "2"}, "line 4, column 1: there is no instruction 'foo'"),
         (5, {"id": "3"}, None),
         "t: float32[2]\n[0, 0]\n",
         (8, {"id": "4"}, None),

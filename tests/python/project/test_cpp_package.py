@@ -73,6 +73,7 @@ def test_a_project_of_its_own(compiler, prefix, model, tmp_path):
     run("cmake", "--build", tmp_path / "build")
     assert run(tmp_path / "build" / "first_run", model) == "y: f32[]\n"
     assert run(tmp_path / "build" / "derivative", model) == "d/dx: 2 2 2\n"
+    assert run(tmp_path / "build" / "values") == "11 22 13 24 given\n"
     own = tmp_path / "own.onnx"
     text = """
     <ir_version: 10, opset_import: ["" : 21, "my.ops" : 1]>
@@ -133,6 +134,34 @@ def test_public_headers_compile_alone(compiler, tmp_path):
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         found = dict(zip(HEADERS, pool.map(errors, HEADERS)))
     assert not {header: text for header, text in found.items() if text}
+
+
+OPTIONS = """
+#include <rondel/ahead_of_time.h>
+#include <rondel/custom_op.h>
+#include <rondel/deepx.h>
+#include <rondel/gradient.h>
+#include <rondel/mdf.h>
+using namespace rondel;
+SessionOptions session{.max_trips = 1};
+RunOptions run{.seed = 1};
+PortInfo port{.name = "x"};
+ExportOptions writing{.external_data = true};
+GradientOptions gradient{.checkpoint = "sqrt"};
+TangentOptions tangent{.prefix = "t_"};
+CompileOptions compile{.cpu = "native"};
+CustomOp op{.domain = "my.ops", .name = "Triple"};
+deepx::Files files{.load = {}};
+deepx::SessionOptions lines{.seed = 1};
+deepx::RunSettings text{.keep_going = true};
+mdf::Settings simulation{.steps = 200, .dt = 0.01};
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_options_may_be_named_one_by_one(compiler, tmp_path):
+    (tmp_path / "options.cpp").write_text(OPTIONS)
+    run(compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{ROOT / 'include'}", tmp_path / "options.cpp")
 
 
 def test_every_error_of_the_public_headers_is_ours():

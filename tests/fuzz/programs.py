@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import random
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import machine
 import numpy as np
+from models import ops_of
 
 from . import composed, control, declaring, growing, kept, listing, moving, ranking, straight
 from .blocks import Block, Writer
@@ -29,8 +31,9 @@ class Feeds(dict):
 class Case:
     """Feeds, and the outputs that the oracle gives for them.
 
-    want: None if the oracle refuses the feeds. sure: whether every shape in the run is certain (see machine/zero_trips.py). What a file
-    declares of an item is true for the feeds that the program was written with; for others it may be wrong where there is no trip.
+    want: None if the oracle refuses the feeds, also because results depend on the order of evaluation. sure: whether every shape in the
+    run is certain (see machine/zero_trips.py). What a file declares of an item is true for the feeds that the program was written with;
+    for others it may be wrong where there is no trip.
     """
 
     feeds: Feeds
@@ -50,6 +53,11 @@ class Program:
     @property
     def outputs(self):
         return [o.name for o in self.model.graph.output]
+
+    @cached_property
+    def contracts(self):
+        """Whether ways may round differently: the fast convolution contracts. It has the interpreter's bits where the oracle says that sums are exact."""
+        return "Conv" in ops_of(self.model)
 
 
 class Rejected(Exception):
@@ -74,7 +82,7 @@ def _kept(seed, rng):
     for _ in range(rng.choice([1, 2])):
         feeds = Feeds(kept.feeds_like(rng, model.graph, rng.choice(own)[0]))
         feeds.other = True
-        with contextlib.suppress(machine.TooLong, machine.Inexact):
+        with contextlib.suppress(machine.TooLong):
             made.cases.append(_case(graph, functions, feeds)[0])
     return made
 
@@ -116,7 +124,7 @@ def assembled(seed, model, feeds, exact=True, alive=None):
             continue
         try:
             case, refusal = _case(graph, functions, given, exact)
-        except (machine.TooLong, machine.Inexact):
+        except machine.TooLong:
             continue
         if refusal and not made.cases:
             raise Rejected(refusal)
@@ -127,10 +135,12 @@ def assembled(seed, model, feeds, exact=True, alive=None):
 
 
 def _case(graph, functions, feeds, exact=True):
-    """(the case of these feeds with the oracle's results, why the oracle refuses them or ""). Raises TooLong and Inexact."""
+    """(the case of these feeds with the oracle's results, why the oracle refuses them or ""). Raises TooLong."""
     runner = machine.Machine(functions, exact=exact, most=MOST_STEPS, largest=LARGEST)
     try:
         want = runner.run(graph, feeds)
+    except machine.TooLong:
+        raise
     except machine.WrongProgram as error:
         return Case(feeds, None), str(error) or type(error).__name__
     return Case(feeds, want, not runner.ambiguous and not (feeds.other and runner.presumed)), ""

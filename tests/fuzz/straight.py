@@ -291,8 +291,7 @@ def windowed(g):
     kernel = [rng.randint(1, min(3, e)) for e in spatial]
     pads = [rng.randint(0, k - 1) for k in kernel] + [rng.randint(0, k - 1) for k in kernel]
     attributes = {"kernel_shape": kernel, "pads": pads, "strides": [rng.randint(1, 2) for _ in kernel]}
-    # The fast convolution contracts: it has the interpreter's bits only where sums are exact.
-    kind = rng.choice(["MaxPool", "AveragePool", *(["Conv", "Conv"] if w.mood.exact else [])])
+    kind = rng.choice(["MaxPool", "AveragePool", *(["Conv", "Conv"] if w.mood.exact else [])])  # see Program.contracts
     if kind == "Conv":
         groups = a.shape[1] if w.chance(0.2) else 1
         maps = groups * rng.choice([1, 2, 3])

@@ -20,25 +20,6 @@ KINDS = {
 NOT_DETERMINED = re.compile(r"test_bernoulli|test_training_dropout(?!_zero_ratio)")
 
 
-def ops_of(model):
-    """Every op of a model, in its graph, its bodies and its local functions, without the functions' own names."""
-    local = {(f.domain, f.name) for f in model.functions}
-    found = set()
-
-    def visit(nodes):
-        for node in nodes:
-            if (node.domain, node.op_type) not in local:
-                found.add(f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type)
-            for attribute in node.attribute:
-                for graph in [attribute.g, *attribute.graphs]:
-                    visit(graph.node)
-
-    visit(model.graph.node)
-    for function in model.functions:
-        visit(function.node)
-    return found
-
-
 def model_of(case):
     if case.model is not None:
         return case.model

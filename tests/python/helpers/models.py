@@ -209,3 +209,22 @@ def make_model(nodes, inputs, outputs, initializers=(), opset=21, functions=(), 
     graph = helper.make_graph(list(nodes), "graph", list(inputs), list(outputs), list(initializers), **graph_fields)
     imports = [helper.make_opsetid(d, v) for d, v in {"": opset, **(domains or {})}.items()]
     return helper.make_model(graph, opset_imports=imports, functions=list(functions), ir_version=ir_version(opset))
+
+
+def ops_of(model):
+    """Every op of a model, in its graph, its bodies and its local functions, without the functions' own names."""
+    local = {(f.domain, f.name) for f in model.functions}
+    found = set()
+
+    def visit(nodes):
+        for node in nodes:
+            if (node.domain, node.op_type) not in local:
+                found.add(f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type)
+            for attribute in node.attribute:
+                for graph in [attribute.g, *attribute.graphs]:
+                    visit(graph.node)
+
+    visit(model.graph.node)
+    for function in model.functions:
+        visit(function.node)
+    return found

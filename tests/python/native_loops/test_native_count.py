@@ -10,9 +10,9 @@ import warnings
 
 import native_report
 import rondel
-from models import model
+from models import model, ops_of
 from programs import random_program
-from backend_suite import cases, model_of, ops_of
+from backend_suite import cases, model_of
 
 LEAST = {"backend suite": 33, "models of the tests": 58, "random programs": 3184}  # of the loops that are left to run (of the last 3,186, without those that only give a stack that nothing reads)
 CONTROL = {"Loop", "Scan", "If"}

@@ -15,7 +15,8 @@ import rondel
 import rondel.backend
 from onnx import helper
 from onnx.backend.test import BackendTest
-from backend_suite import KINDS, NOT_DETERMINED, cases, model_of, ops_of
+from backend_suite import KINDS, NOT_DETERMINED, cases, model_of
+from models import ops_of
 from supported_ops import SUPPORTED
 
 # The reference rounds to float16 after each product of a sum; we round the sum once.

@@ -12,9 +12,10 @@ import machine
 import numpy as np
 import onnx.checker
 import pytest
+from models import model
 
 from fuzz import fuzz_models, fuzz_programs, reducing, reporting, ways
-from fuzz.programs import Rejected, assembled, program
+from fuzz.programs import Feeds, Rejected, assembled, program
 from fuzz.shrinking import graphs
 
 COUNT = int(os.environ.get("RONDEL_FUZZ", "200"))
@@ -112,3 +113,31 @@ def test_the_oracle_ends_a_loop_without_nodes():
     graph, functions = machine.read_model(onnx.parser.parse_model(text))
     with pytest.raises(machine.TooLong):
         machine.Machine(functions, most=1000).run(graph, {"x": np.float32(1)})
+
+
+GROWING_CONV = """g (float[?,?,?] x, int64 n) => (float[?,?,?] y) {
+   w = Constant <value = float[2,2,2] {4,0,-1,-1,-1,3,1,2}> ()
+   b = Constant <value = float[2] {0,-0.5}> ()
+   y = Loop (n, "", x) <body = step (int64[] i, bool[] c, float[] s) => (bool[] d, float[] t) {
+      z = Conv (s, w, b)
+      d = Identity (c)
+      t = Add (s, z)
+   }>
+}"""
+
+
+def with_trips(text, x, *counts):
+    return assembled(0, model(text, opset=16), [Feeds(x=np.array(x, np.float32), n=np.array(n)) for n in counts])
+
+
+def test_sums_that_round_are_not_compared_between_ways_that_contract_differently():
+    made = with_trips(GROWING_CONV, [[[-3, 0], [1, 3]]], 1, 33)
+    assert [case.want is not None for case in made.cases] == [True, False]
+    assert ways.check(made, ["interpreted", "quick"]) is None
+
+
+def test_feeds_that_take_too_long_are_left_out():
+    text = """g (float[] x, int64 n) => (float[] y) {
+       y = Loop (n, "", x) <body = step (int64[] i, bool[] c, float[] s) => (bool[] d, float[] t) { d = Identity (c)  t = Neg (s) }>
+    }"""
+    assert [int(case.feeds["n"]) for case in with_trips(text, 1, 1, 2**40).cases] == [1]

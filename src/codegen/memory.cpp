@@ -13,8 +13,10 @@ namespace {
 constexpr std::size_t frame_limit = 16 * 1024;
 constexpr std::uint64_t local_alignment = 64;
 
+/// No extent is negative. That of an axis beside one without elements may be as large as 2^63 - 1.
 llvm::MDNode* extent_range(FunctionBuilder& fb) {
-  return llvm::MDBuilder(fb.llvm).createRange(llvm::APInt(64, 0), llvm::APInt(64, 1ULL << 62));
+  return llvm::MDBuilder(fb.llvm).createRange(llvm::APInt(64, 0),
+                                              llvm::APInt::getSignedMinValue(64));
 }
 
 Value* load_word(FunctionBuilder& fb, llvm::Type* type, Value* base, std::size_t offset,

@@ -23,6 +23,9 @@ constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max(),
 /// Limits on expressions: integers whose expressions are larger count as unknown.
 constexpr std::size_t most_terms = 16, most_factors = 6, most_text = 400;
 constexpr int most_depth = 12;
+/// Of a quotient by a larger number no whole parts are taken out: what is left, a number below the
+/// divisor times an extent, might not fit into 64 bits where the quotient does.
+constexpr std::int64_t most_normal_divisor = std::int64_t{1} << 15;
 /// The number of excesses and quotients of a sum that are expanded to find its bounds.
 constexpr int most_cases = 5;
 
@@ -288,6 +291,7 @@ Integer quotient_by(const Sum& dividend, std::int64_t by) {
   const Bound least = least_of(dividend, most_cases), most = most_of(dividend, most_cases);
   if (least && most && floor_of(*least, by) == floor_of(*most, by))
     return static_cast<std::int64_t>(floor_of(*least, by));
+  if (by > most_normal_divisor) return raw_quotient(integer_of(dividend), by);
   Sum whole, rest;
   for (const Term& t : dividend.terms) {
     const auto q = static_cast<std::int64_t>(floor_of(t.coefficient, by));
@@ -462,7 +466,7 @@ Integer floor_div(const Integer& a, const Integer& b) {
   return raw_quotient(integer_of(divided(dividend, g)), integer_of(divided(divisor, g)));
 }
 
-Integer ceil_div(const Integer& a, std::int64_t b) { return floor_div(a + (b - 1), b); }
+Integer ceil_div(const Integer& a, std::int64_t b) { return floor_div(a - 1, b) + 1; }
 
 Integer max(const Integer& a, const Integer& b) { return b + excess(a - b); }
 Integer min(const Integer& a, const Integer& b) { return a - excess(a - b); }

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 #include <random>
 #include <thread>
@@ -187,6 +188,17 @@ TEST(Extent, EvaluateSaysNothingBeyond64Bits) {
   EXPECT_EQ(evaluate(a * b, all(1LL << 30)), 1LL << 60);
   EXPECT_EQ(evaluate(Extent(a - 3), all(2)), std::nullopt);
   EXPECT_EQ(evaluate(a, [](Symbol) { return std::optional<std::int64_t>(); }), std::nullopt);
+}
+
+TEST(Extent, QuotientsByLargeNumbersHaveNoLargerPartsThanTheDividend) {
+  const auto value = [](Symbol s) { return std::optional<std::int64_t>(s == a.symbol ? 5 : 4); };
+  for (const std::int64_t by : {1LL << 40, 1LL << 62, std::numeric_limits<std::int64_t>::max()}) {
+    EXPECT_EQ(evaluate(ceil_div(a - b, by), value), 1);
+    EXPECT_EQ(evaluate(ceil_div(a + b, by), value), 1);
+    EXPECT_EQ(evaluate(ceil_div(b - a, by), value), 0);
+    EXPECT_EQ(evaluate(floor_div(a - b, by), value), 0);
+    EXPECT_EQ(evaluate(floor_div(b - a, by), value), -1);
+  }
 }
 
 TEST(Extent, RandomExpressionsAreWhatTheySay) {

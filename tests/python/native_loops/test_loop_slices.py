@@ -293,3 +293,38 @@ def test_code_is_tried_again_after_many_lengths_in_vain():
         if set(ours.how_it_ran().values()) == {NATIVELY}:
             return
     pytest.fail("no code for any length")
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("step", [2**40, 2**61 + 7, 2**62, 2**63 - 1])
+def test_steps_beyond_all_extents_take_one_element(step, way, monkeypatch):
+    run_as(monkeypatch, way)
+    made = session(f"""m (float[n] x, int64[1] first, int64[1] end, int64 trips) => (float[m] sums, int64[m] counts) <int64[1] axis = {{0}}, int64[1] step = {{{step}}}> {{
+      sums, counts = Loop (trips, "") <body = b (int64 i, bool go) => (bool on, float o, int64 z) {{
+        on = Identity (go)
+        y = Slice (x, first, end, axis, step)
+        z = Size (y)
+        o = ReduceSum <keepdims = 0> (y)
+      }}>
+    }}""")
+    x = np.arange(1, 6, dtype=np.float32)
+    for first, end in [(-1, 9), (4, 9), (0, 1), (-2, 5), (3, 2), (1, 5)]:
+        sums, counts = made.run(None, {"x": x, "first": [first], "end": [end], "trips": np.array(2)})
+        want = x[first:end][:1]
+        assert (sums == want.sum()).all() and (counts == len(want)).all(), (first, end)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_extents_beside_an_empty_axis_are_as_large_as_they_are(way, monkeypatch):
+    run_as(monkeypatch, way)
+    made = session("""m (uint8[a,b] x, int64 trips) => (bool[k] large, int64[k] extents) <int64 one = {1}, int64 half = {4611686018427387904}> {
+      large, extents = Loop (trips, "") <body = f (int64 i, bool go) => (bool on, bool o, int64 d) {
+        on = Identity (go)
+        s = Shape (x)
+        d = Gather (s, one)
+        o = GreaterOrEqual (d, half)
+      }>
+    }""")
+    for extent in (3, 2**62 - 1, 2**62, 2**63 - 1):
+        large, extents = made.run(None, {"x": np.empty((0, extent), np.uint8), "trips": np.array(2)})
+        assert (extents == extent).all() and (large == (extent >= 2**62)).all()

@@ -1,4 +1,5 @@
 #pragma once
+#include "base/axis.h"
 #include "base/error.h"
 #include "ops/meaning.h"
 
@@ -29,6 +30,29 @@ inline ir::ValueId wide_value(ir::Builder& b, ir::ValueId x) {
 inline ir::ValueId reduce_kept(ir::Builder& b, std::string_view op, ir::ValueId x,
                                const ir::Ints& axes) {
   return b(op, {x, b.integers(axes)}, {{"keepdims", 1}});
+}
+/// The extent of `x` along `axis`, i64[1]; a constant if it is known.
+inline ir::ValueId extent_of(ir::Builder& b, ir::ValueId x, std::int64_t axis) {
+  const ir::Type type = b.graph().value(x).type;
+  if (type.has_rank()) {
+    const ir::Extent& extent = type.extent(axis_from_front(axis, type.rank()));
+    if (extent.known()) return b.integers({extent.value});
+  }
+  ir::Attributes range{{"start", axis}};
+  if (axis != -1) range.set("end", axis + 1);
+  return b("shape", {x}, std::move(range));
+}
+/// Asserts in the run that `holds`, a bool; all of its elements must be true.
+inline void require_in_run(ir::Builder& b, ir::ValueId holds, std::string message) {
+  b.add("assertion", {holds}, {{"message", std::move(message)}}, 0);
+}
+/// Asserts the extent of `x` along `axis`, if only the run knows it: the type rule of the op has
+/// checked what it knows.
+inline void require_extent(ir::Builder& b, ir::ValueId x, std::int64_t axis, std::int64_t wanted,
+                           std::string message) {
+  const ir::Type& t = b.graph().value(x).type;
+  if (t.has_rank() && t.extent(axis_from_front(axis, t.rank())).known()) return;
+  require_in_run(b, b("equal", {extent_of(b, x, axis), b.integers({wanted})}), std::move(message));
 }
 /// `x`, whose extent along `axis` must be that of `other` along `other_axis`. The type rule of the
 /// op has checked what it knows. Errors call the two by `names`.

@@ -171,17 +171,6 @@ ValueId with_shape_of(ir::Builder& b, ValueId x, ValueId like) {
   return b("reshape", {x, b("shape", {like})}, {{"allowzero", 1}});
 }
 
-ValueId extent_of(ir::Builder& b, ValueId x, std::int64_t axis) {
-  const ir::Type type = b.graph().value(x).type;
-  if (type.has_rank()) {
-    const ir::Extent& extent = type.extent(axis_from_front(axis, type.rank()));
-    if (extent.known()) return b.integers({extent.value});
-  }
-  ir::Attributes range{{"start", axis}};
-  if (axis != -1) range.set("end", axis + 1);
-  return b("shape", {x}, std::move(range));
-}
-
 ValueId integer_at(ir::Builder& b, ValueId list, std::int64_t k) {
   if (const Tensor* known = b.graph().constant(list))
     return b.integers({ir::integers_of(*known).at(static_cast<std::size_t>(k))});

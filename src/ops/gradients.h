@@ -38,8 +38,6 @@ ir::ValueId sum_of_adjoints(ir::Builder&, ir::ValueId, ir::ValueId);
 /// `x` with the shape of `like`, which must have the same number of elements.
 ir::ValueId with_shape_of(ir::Builder&, ir::ValueId x, ir::ValueId like);
 
-/// The extent of `x` along `axis`, i64[1]; a constant if it is known.
-ir::ValueId extent_of(ir::Builder&, ir::ValueId x, std::int64_t axis);
 /// Element `k` of a list of integers, i64[1]; a constant if the list is a constant.
 ir::ValueId integer_at(ir::Builder&, ir::ValueId list, std::int64_t k);
 /// The sum of two i64[1]; a constant if both are constants.

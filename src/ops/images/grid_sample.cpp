@@ -66,7 +66,10 @@ class GridSampling {
     const ir::Type& x = b_.graph().value(node_.inputs[0]).type;
     if (!x.has_rank()) unsupported("sampling a tensor of unknown rank");
     spatial_ = x.rank() - 2;
-    check_coordinates();
+    require_extent(b_, node_.inputs[1], -1, spatial_,
+                   fmt::format("the grid does not have {} coordinates along its last axis, one for "
+                               "each spatial axis",
+                               spatial_));
     const ValueId grid = as(b_, node_.inputs[1], type_);
     // The last coordinate is that of the first spatial axis.
     for (std::int64_t a = 0; a < spatial_; ++a) {
@@ -89,18 +92,6 @@ class GridSampling {
   struct Tap {
     ValueId index, weight;
   };
-
-  /// Asserts what the type rule requires of the last axis of the grid, if only the run knows it.
-  void check_coordinates() const {
-    const ir::Type& grid = b_.graph().value(node_.inputs[1]).type;
-    if (grid.has_rank() && grid.extent(grid.rank() - 1).known()) return;
-    b_.add("assertion",
-           {b_("equal", {extent_of(b_, node_.inputs[1], -1), b_.integers({spatial_})})},
-           {{"message", fmt::format("the grid does not have {} coordinates along its last axis, "
-                                    "one for each spatial axis",
-                                    spatial_)}},
-           0);
-  }
 
   ValueId add(ValueId a, ValueId b) const { return b_("add", {a, b}); }
   ValueId sub(ValueId a, ValueId b) const { return b_("sub", {a, b}); }

@@ -203,18 +203,15 @@ class Resizing {
     const bool by_sizes = given(ResizeInput::sizes);
     const ValueId list = node_.inputs[by_sizes ? ResizeInput::sizes : ResizeInput::scales];
     if (b_.graph().constant(list) != nullptr) return;
-    const auto require_all = [&](ValueId condition, std::string text) {
-      b_.add("assertion", {condition}, {{"message", std::move(text)}}, 0);
-    };
-    require_all(b_("equal", {b_("shape", {list}), b_.integers({count})}),
-                fmt::format("{} have another number of elements than {}, one for each axis",
-                            by_sizes ? "sizes" : "scales", count));
+    require_in_run(b_, b_("equal", {b_("shape", {list}), b_.integers({count})}),
+                   fmt::format("{} have another number of elements than {}, one for each axis",
+                               by_sizes ? "sizes" : "scales", count));
     if (by_sizes)
-      return require_all(b_("greater_or_equal", {list, b_.scalar<std::int64_t>(0)}),
-                         "a size is below 0; expected 0 or more");
+      return require_in_run(b_, b_("greater_or_equal", {list, b_.scalar<std::int64_t>(0)}),
+                            "a size is below 0; expected 0 or more");
     const ValueId zero = b_.scalar<float>(0), most = b_.scalar(DType::f32, greatest_extent);
-    require_all(b_("and", {b_("less", {zero, list}), b_("less", {list, most})}),
-                "a scale is out of bounds; expected a positive number");
+    require_in_run(b_, b_("and", {b_("less", {zero, list}), b_("less", {list, most})}),
+                   "a scale is out of bounds; expected a positive number");
   }
 
   /// Whether the axis stays as it is: its scale is certainly 1.

@@ -49,7 +49,7 @@ std::vector<ValueId> one_hot_rows(ir::Builder& b, const ir::Node& n) {
   const ValueId column = columns_of(b, n.inputs[0], categories);
   if (!n.attributes.flag("zeros", true)) {
     const ValueId known = b("greater_or_equal", {column, b.scalar(std::int64_t{0})});
-    b.add("assertion", {known}, {{"message", "an element is no category, and zeros is 0"}}, 0);
+    require_in_run(b, known, "an element is no category, and zeros is 0");
   }
   ir::Ints columns(static_cast<std::size_t>(categories.size()));
   std::iota(columns.begin(), columns.end(), 0);

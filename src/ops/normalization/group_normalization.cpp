@@ -11,8 +11,8 @@ using ir::ValueId;
 void check_groups(ir::Builder& b, ValueId x, std::int64_t groups) {
   if (groups == 1 || b.graph().value(x).type.extent(1).known()) return;
   const ValueId left = b("mod", {extent_of(b, x, 1), b.integers({groups})});
-  b.add("assertion", {b("equal", {left, b.integers({0})})},
-        {{"message", fmt::format("the channels of x do not make {} groups", groups)}}, 0);
+  require_in_run(b, b("equal", {left, b.integers({0})}),
+                 fmt::format("the channels of x do not make {} groups", groups));
 }
 
 /// Normalizes each group of channels as one row: [n, groups, rest].

@@ -138,13 +138,9 @@ Prepared prepare(Builder& b, const Node& node, const Recurrence& r) {
 /// Asserts an extent of input k, if only the run knows it. The type rule has checked known ones.
 void check_in_run(Builder& b, const Node& node, std::size_t k, std::int64_t axis,
                   std::int64_t wanted, const char* what) {
-  if (!has_input(node, k)) return;
-  const Type& t = b.graph().value(node.inputs[k]).type;
-  if (t.has_rank() && t.extent(axis).known()) return;
-  b.add(
-      "assertion", {b("equal", {extent_of(b, node.inputs[k], axis), b.integers({wanted})})},
-      {{"message", fmt::format("input {} does not have {} {} on axis {}", k, what, wanted, axis)}},
-      0);
+  if (has_input(node, k))
+    require_extent(b, node.inputs[k], axis, wanted,
+                   fmt::format("input {} does not have {} {} on axis {}", k, what, wanted, axis));
 }
 
 /// The same for all inputs whose extents follow from the attributes.

@@ -107,10 +107,9 @@ class Deformed {
     if (fixed(node_.inputs[0]) && fixed(node_.inputs[1]) && fixed(node_.inputs[k])) return;
     const ValueId taps = mul(mul(offset_groups_, b_.integers({parts})), mul(taps_[0], taps_[1]));
     const ValueId wanted = b_("concat", {n_, taps, positions_[0], positions_[1]}, {{"axis", 0}});
-    b_.add("assertion", {b_("equal", {b_("shape", {node_.inputs[k]}), wanted})},
-           {{"message", k == 2 ? "the shape of offset does not fit x, w and the attributes"
-                               : "the shape of mask does not fit x, w and the attributes"}},
-           0);
+    require_in_run(b_, b_("equal", {b_("shape", {node_.inputs[k]}), wanted}),
+                   fmt::format("the shape of {} does not fit x, w and the attributes",
+                               k == 2 ? "offset" : "mask"));
   }
 
   /// Input k [n, offset groups * taps * parts, height, width] with an axis for each factor:

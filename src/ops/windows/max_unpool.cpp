@@ -82,11 +82,9 @@ ValueId zeros_behind(ir::Builder& b, const ir::Node& n, ValueId shape) {
   Ints most(n.attributes.ints("kernel_shape").size() + 2, std::numeric_limits<std::int64_t>::max());
   most[0] = most[1] = 0;
   const ValueId enough = b("greater_or_equal", {after, b.integers({0})});
-  b.add("assertion", {b("and", {enough, b("less_or_equal", {after, b.integers(most)})})},
-        {{"message",
-          "output_shape does not fit x; expected its batch and its channels, and at least the "
-          "extents of what was pooled"}},
-        0);
+  require_in_run(b, b("and", {enough, b("less_or_equal", {after, b.integers(most)})}),
+                 "output_shape does not fit x; expected its batch and its channels, and at least "
+                 "the extents of what was pooled");
   return after;
 }
 

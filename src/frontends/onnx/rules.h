@@ -29,6 +29,8 @@ ValueId with_extent_of(const Call&, ValueId x, std::int64_t axis, ValueId other,
 /// The same for inputs k and `other`, if both are given.
 void require_extent_of(Call&, std::size_t k, std::int64_t axis, std::size_t other,
                        std::int64_t other_axis);
+/// Asserts in the run that `holds`, a bool; all of its elements must be true.
+void require_in_run(const Call&, ValueId holds, std::string message);
 std::span<const Rule> constant_rules();
 std::span<const Rule> control_rules();
 std::span<const Rule> elementwise_rules();

@@ -108,16 +108,18 @@ std::vector<ValueId> by_its_body(Call& c) {
   return c.newest();
 }
 
-/// An extent of a tensor, from the end or the front, in a formula: times * extent + plus.
+/// An extent of a tensor, on an axis from the front or the end, in a formula: times * extent +
+/// plus. Without a tensor it is the number `plus`.
 struct Length {
-  ValueId x;
-  std::int64_t axis, times = 1, plus = 0;
+  ValueId x = ValueId::none;
+  std::int64_t axis = 0, times = 1, plus = 0;
 };
 
 /// Requires that a == b, or (`at_most`) a <= b: at once, or in the run if only the run knows it.
 void require_lengths(const Call& c, const Length& a, const Length& b, bool at_most,
                      const std::string& message) {
   const auto known = [&](const Length& l) {
+    if (l.x == ValueId::none) return ir::Integer(l.plus);
     const ir::Type& t = c.type(l.x);
     if (!t.has_rank() || !has_axis(l.axis, t.rank())) return ir::Integer();
     return ir::Integer(t.extent(axis_from_front(l.axis, t.rank()))) * l.times + l.plus;
@@ -126,12 +128,12 @@ void require_lengths(const Call& c, const Length& a, const Length& b, bool at_mo
   if (at_most ? (right - left).at_least(0) : left == right) return;
   require(!left.known() || !right.known(), "{}", message);
   const auto computed = [&](const Length& l) {
+    if (l.x == ValueId::none) return c.integer(l.plus);
     const ValueId extent = c.one("Gather", {c.one("Shape", {l.x}), c.integer(l.axis)});
     return c.one("Add", {c.one("Mul", {extent, c.integer(l.times)}), c.integer(l.plus)});
   };
   const ValueId holds = c.one(at_most ? "LessOrEqual" : "Equal", {computed(a), computed(b)});
-  c.importer.add_native(ir::op("assertion"), {holds}, {{"message", message}}, 0, c.source,
-                        c.scope.region);
+  require_in_run(c, holds, message);
 }
 
 /// The body broadcasts batches and heads, which ONNX's text does not.
@@ -160,7 +162,7 @@ std::vector<ValueId> checked_rotary_embedding(Call& c) {
   const std::int64_t heads = std::max<std::int64_t>(c.attributes.i("num_heads", 0), 1);
   for (std::int64_t axis = 0; axis < (c.has(3) ? 2 : 3); ++axis)
     require_extent_of(c, 2, axis, 1, axis);
-  const Length whole{c.in(0), -1, turned > 0 ? 0 : 1, turned};
+  const Length whole = turned > 0 ? Length{.plus = turned} : Length{c.in(0), -1};
   require_lengths(c, {c.in(1), -1, *rank == 4 || turned > 0 ? 2 : 2 * heads}, whole, false,
                   "cos_cache does not have a column for each pair of elements of a head");
   return by_its_body(c);

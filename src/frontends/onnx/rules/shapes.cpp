@@ -52,8 +52,7 @@ void require_equal_parts(const Call& c, std::int64_t parts, std::int64_t axis) {
   if (e.known()) return require(e.value % parts == 0, "{}", wanted);
   const ValueId extent = c.one("Gather", {c.one("Shape", {c.in(0)}), c.integer(axis)});
   const ValueId whole = c.one("Equal", {c.one("Mod", {extent, c.integer(parts)}), c.integer(0)});
-  c.importer.add_native(ir::op("assertion"), {whole}, {{"message", wanted}}, 0, c.source,
-                        c.scope.region);
+  require_in_run(c, whole, wanted);
 }
 
 /// Before 13 the lengths were an attribute (in version 1 an attribute, or an input of the dtype of

@@ -39,6 +39,11 @@ ValueId with_extent_of(const Call& c, ValueId x, std::int64_t axis, ValueId othe
                                1, c.source, c.scope.region)[0];
 }
 
+void require_in_run(const Call& c, ValueId holds, std::string message) {
+  c.importer.add_native(ir::op("assertion"), {holds}, {{"message", std::move(message)}}, 0,
+                        c.source, c.scope.region);
+}
+
 void require_extent_of(Call& c, std::size_t k, std::int64_t axis, std::size_t other,
                        std::int64_t other_axis) {
   if (!c.has(k) || !c.has(other)) return;

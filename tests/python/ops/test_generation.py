@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from generation_models import WORDS, decoder, generating
+from generation_models import FEATURES, WORDS, decoder, encoded_decoder, encoder, generating, hearing_encoder
 
 import rondel
 
@@ -68,22 +68,174 @@ def test_greedy_search(seed):
     np.testing.assert_array_equal(until_all_ended(ours), until_all_ended(theirs(model, given(feeds))[0]))
 
 
-@pytest.mark.parametrize("beams, early", [(1, 0), (2, 0), (3, 1), (3, 0), (4, 0)])
-@pytest.mark.parametrize("seed", range(8))
-def test_beam_search(seed, beams, early):
+def beam_settings(seed, beams):
+    """The same with what only BeamSearch has, in the order of its inputs."""
     feeds, attributes = settings(seed)
-    rng = np.random.default_rng((seed, beams, early))
+    rng = np.random.default_rng((seed, beams))
     first = {k: feeds[k] for k in ("input_ids", "max_length")} | {"min_length": i32(0) if feeds["min_length"] is None else feeds["min_length"]}
-    rest = {k: feeds[k] for k in feeds if k not in first}
     penalty = np.array([rng.choice([0.0, 0.5, 1.0, 2.0])], np.float32)
-    feeds = {**first, "num_beams": i32(beams), "num_return_sequences": i32(rng.integers(1, beams + 1)), "length_penalty": penalty, **rest}
-    counts = ["num_beams", "num_return_sequences"]
-    model = generating("BeamSearch", feeds, ["sequences", "sequences_scores"], decoder(seed, layers=2), counts, early_stopping=early, **attributes)
-    ours = rondel.InferenceSession(model).run(None, given(feeds, counts))
-    expected = theirs(model, given(feeds, counts))
+    counts = {"num_beams": i32(beams), "num_return_sequences": i32(rng.integers(1, beams + 1)), "length_penalty": penalty}
+    return {**first, **counts, **{k: feeds[k] for k in feeds if k not in first}}, attributes
+
+
+COUNTS = ["num_beams", "num_return_sequences"]
+RESULTS = ["sequences", "sequences_scores"]
+
+
+def agrees_on_beams(model, feeds, constants=()):
+    session = rondel.InferenceSession(model)
+    ours, expected = session.run(None, given(feeds, constants)), theirs(model, given(feeds, constants))
     np.testing.assert_array_equal(ours[0], expected[0])
     # A score near 0 is the difference of logits of some tens, which have float32's error.
     np.testing.assert_allclose(ours[1], expected[1], rtol=1e-4, atol=1e-4)
+    return session, ours
+
+
+@pytest.mark.parametrize("beams, early", [(1, 0), (2, 0), (3, 1), (3, 0), (4, 0)])
+@pytest.mark.parametrize("seed", range(8))
+def test_beam_search(seed, beams, early):
+    feeds, attributes = beam_settings(seed, beams)
+    constants = COUNTS if seed % 2 else []
+    model = generating("BeamSearch", feeds, RESULTS, decoder(seed, layers=2), constants, early_stopping=early, **attributes)
+    session, _ = agrees_on_beams(model, feeds, constants)
+    assert set(session.how_it_ran().values()) == {"natively, as a whole"}
+
+
+def test_one_session_searches_with_any_number_of_beams():
+    feeds, attributes = beam_settings(2, 3)
+    model = generating("BeamSearch", feeds, RESULTS, decoder(2), **attributes)
+    session = rondel.InferenceSession(model)
+    for beams, kept in [(3, 2), (1, 1), (4, 4), (3, 1)]:
+        feeds |= {"num_beams": i32(beams), "num_return_sequences": i32(kept)}
+        np.testing.assert_array_equal(session.run(None, given(feeds))[0], theirs(model, given(feeds))[0])
+    for beams, kept, message in [(0, 1, "'num_beams' is 0; expected 1 to 256"), (3, 4, "'num_return_sequences' is 4; expected 1 to 3")]:
+        with pytest.raises(rondel.CallerError, match=message):
+            session.run(None, given({**feeds, "num_beams": i32(beams), "num_return_sequences": i32(kept)}))
+
+
+T5 = {"model_type": 1, "decoder_start_token_id": 2}
+FORMS = {
+    "the encoder begins": (dict(), dict()),
+    "no hidden states": (dict(), dict(hidden=False)),
+    "whole sequences": (dict(), dict(sequences=True)),
+    "the decoder begins": (dict(starts=False), dict(hidden=False)),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("seed", range(6))
+def test_beam_search_with_an_encoder(seed, form):
+    of_encoder, of_decoder = FORMS[form]
+    feeds, attributes = beam_settings(seed, 1 + seed % 4)
+    graphs = dict(graph=encoded_decoder(seed, layers=2, **of_decoder), encoder=encoder(seed, layers=2, **of_encoder))
+    model = generating("BeamSearch", feeds, RESULTS, **graphs, early_stopping=seed % 2, **T5, **attributes)
+    session, _ = agrees_on_beams(model, feeds)
+    assert set(session.how_it_ran().values()) == {"natively, as a whole"}
+
+
+def test_a_pad_after_the_text_is_seen_by_the_encoder():
+    feeds, attributes = beam_settings(1, 2)
+    feeds |= {"input_ids": i32([4, 5, PAD, 6], [PAD, 7, 8, PAD], [PAD, PAD, 9, 1]), "attention_mask": None}
+    model = generating("BeamSearch", feeds, RESULTS, encoded_decoder(1), encoder=encoder(1), **T5, **attributes)
+    agrees_on_beams(model, feeds)
+
+
+def test_greedy_search_with_an_encoder_is_a_search_with_one_beam():
+    feeds = {"input_ids": prompt(np.random.default_rng(1)), "max_length": i32(9)}
+    graphs = dict(graph=encoded_decoder(1, layers=2), encoder=encoder(1, layers=2))
+    (ours,) = rondel.InferenceSession(generating("GreedySearch", feeds, ["sequences"], **graphs, **T5, **MARKS)).run(None, feeds)
+    one = {**feeds, "min_length": i32(0), "num_beams": i32(1), "num_return_sequences": i32(1), "length_penalty": np.ones(1, np.float32)}
+    (expected,) = theirs(generating("BeamSearch", one, ["sequences"], **graphs, **T5, **MARKS), given(one))
+    np.testing.assert_array_equal(ours, expected[:, 0])
+
+
+WHISPER_INPUTS = ["vocab_mask", "prefix_vocab_mask", "attention_mask", "decoder_input_ids", "logits_processor", "cross_qk_layer_head", "extra_decoding_ids", "temperature"]
+
+
+def whisper(seed, hidden=True, outputs=RESULTS, **feeds):
+    rng = np.random.default_rng(seed)
+    known, attributes = beam_settings(seed, 1 + seed % 3)
+    known["input_ids"] = rng.normal(size=(3, FEATURES, 5)).astype(np.float32)
+    feeds = {k: known[k] for k in known if k not in WHISPER_INPUTS} | {k: feeds.get(k) for k in WHISPER_INPUTS}
+    graphs = dict(graph=encoded_decoder(seed, layers=2, hidden=hidden, masked=False), encoder=hearing_encoder(seed, layers=2))
+    return generating("WhisperBeamSearch", feeds, outputs, **graphs, decoder_start_token_id=2, **attributes), feeds
+
+
+@pytest.mark.parametrize("more", [{}, {"decoder_input_ids": i32([2, 4], [2, 5], [1, 6])}, {"temperature": np.array([2], np.float32)}], ids=["plain", "first tokens", "temperature"])
+@pytest.mark.parametrize("seed", range(4))
+def test_beam_search_of_what_is_heard(seed, more):
+    session, _ = agrees_on_beams(*whisper(seed, hidden=seed % 2 == 0, **more))
+    assert set(session.how_it_ran().values()) == {"natively, as a whole"}
+
+
+def test_a_search_with_an_encoder_is_exported():
+    feeds, attributes = beam_settings(2, 3)
+    model = generating("BeamSearch", feeds, RESULTS, encoded_decoder(2), encoder=encoder(2), **T5, **attributes)
+    written = onnx.load_from_string(rondel.export(model))
+    assert {node.domain for node in written.graph.node} <= {"", "ai.onnx"}
+    expected = rondel.InferenceSession(model).run(None, given(feeds))
+    for results in (rondel.InferenceSession(written).run(None, given(feeds)), theirs(written, given(feeds))):
+        np.testing.assert_array_equal(results[0], expected[0])
+        np.testing.assert_allclose(results[1], expected[1], rtol=1e-4, atol=1e-4)
+
+
+def with_encoder(**changes):
+    feeds = {"input_ids": prompt(np.random.default_rng(1)), "max_length": i32(9), "min_length": None, "num_beams": i32(2), "num_return_sequences": i32(1)}
+    settings = dict(graph=encoded_decoder(1), encoder=encoder(1), **T5, **MARKS) | changes
+    return generating("BeamSearch", feeds, ["sequences"], **{k: v for k, v in settings.items() if v is not None})
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (dict(model_type=3), "'model_type' = 3 is not supported"),
+        (dict(encoder=None), "attribute 'encoder' is missing"),
+        (dict(decoder_start_token_id=None), "'decoder_start_token_id' is -1; expected the token that texts begin with"),
+        (dict(encoder=encoder(1, layers=2)), "its encoder has 3 inputs and 10 outputs; expected 3 and 6"),
+        (dict(encoder=encoder(1, starts=False)), "its decoder reads 'encoder_hidden_states', which its encoder does not give"),
+        (dict(encoder=hearing_encoder(1)), "its encoder's input 1 is 'decoder_input_ids'; expected 'encoder_attention_mask'"),
+        (dict(graph=decoder(1)), "its decoder's input 1 is 'position_ids'; expected 'encoder_attention_mask'"),
+    ],
+)
+def test_wrong_encoders_are_refused(change, message):
+    with pytest.raises(rondel.Error, match=message):
+        rondel.InferenceSession(with_encoder(**change))
+
+
+@pytest.mark.parametrize(
+    "name, value, message",
+    [
+        ("vocab_mask", i32(1), "vocab_mask"),
+        ("vocab_mask", np.ones((1, WORDS), np.int32), "vocab_mask has rank 2; expected 1"),
+        ("prefix_vocab_mask", np.ones((1, WORDS), np.int32), "prefix_vocab_mask"),
+        ("repetition_penalty", np.zeros(1, np.float32), "repetition_penalty is not greater than 0"),
+        ("repetition_penalty", np.array([np.nan], np.float32), "repetition_penalty is not greater than 0"),
+    ],
+)
+def test_masks_and_penalties_that_do_not_fit_are_refused(name, value, message):
+    feeds = {"input_ids": prompt(np.random.default_rng(1)), "max_length": i32(8), "min_length": None, "repetition_penalty": None, "vocab_mask": None, "prefix_vocab_mask": None, name: value}
+    model = generating("GreedySearch", feeds, ["sequences"], decoder(1), **MARKS)
+    with pytest.raises(rondel.CallerError, match=message):
+        rondel.InferenceSession(model).run(None, given(feeds))
+
+
+@pytest.mark.parametrize("op", ["GreedySearch", "BeamSearch"])
+def test_another_decoder_reads_the_prompt(op):
+    feeds = beam_settings(3, 2)[0] if op == "BeamSearch" else settings(3)[0]
+    model = generating(op, feeds, ["sequences"], decoder(3), init_decoder=decoder(4), **MARKS)
+    ours, expected = rondel.InferenceSession(model).run(None, given(feeds))[0], theirs(model, given(feeds))[0]
+    other = rondel.InferenceSession(generating(op, feeds, ["sequences"], decoder(3), **MARKS)).run(None, given(feeds))[0]
+    assert (ours != other).any()
+    if op == "GreedySearch":
+        ours, expected = until_all_ended(ours), until_all_ended(expected)
+    np.testing.assert_array_equal(ours, expected)
+
+
+def test_what_a_search_of_what_is_heard_does_not_do_is_refused_by_name():
+    with pytest.raises(rondel.UnsupportedError, match="logits_processor"):
+        rondel.InferenceSession(whisper(1, logits_processor=i32(1))[0])
+    with pytest.raises(rondel.UnsupportedError, match="'scores'"):
+        rondel.InferenceSession(whisper(1, outputs=[*RESULTS, "scores"])[0])
 
 
 def sampling_model(seed=0, **attributes):
@@ -262,7 +414,7 @@ def test_the_scores_of_beams_have_gradients():
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"model_type": 1}, "'model_type' = 1 is not supported"),
+        ({"model_type": 1}, "attribute 'encoder' is missing"),
         ({"no_repeat_ngram_size": -1}, "'no_repeat_ngram_size' is -1"),
         ({"eos_token_id": None}, "attribute 'eos_token_id' is missing"),
     ],
@@ -297,7 +449,5 @@ def test_wrong_decoders_and_counts_are_refused():
     feeds = {"input_ids": feeds["input_ids"], "max_length": i32(8), "min_length": None, **counts}
     with pytest.raises(rondel.CallerError, match="'num_return_sequences' is 3; expected 1 to 2"):
         rondel.InferenceSession(generating("BeamSearch", feeds, ["sequences"], decoder(1), list(counts), **MARKS))
-    with pytest.raises(rondel.UnsupportedError, match="'num_beams' is no constant"):
-        rondel.InferenceSession(generating("BeamSearch", feeds, ["sequences"], decoder(1), **MARKS))
     with pytest.raises(rondel.UnsupportedError, match="scores"):
         rondel.InferenceSession(generating("BeamSearch", {**feeds, "num_return_sequences": i32(1)}, ["sequences", "a", "scores"], decoder(1), list(counts), **MARKS))

@@ -1,7 +1,7 @@
-// GreedySearch, Sampling and BeamSearch: loops over the decoder that the node carries. The first
-// trip, which reads the whole prompt, stands before the loop; each trip of the loop reads one token
-// of each row.
-#include "formats/onnx/types.h"
+// GreedySearch, Sampling, BeamSearch and WhisperBeamSearch: loops over the decoder that the node
+// carries. The first trip, which reads the whole prompt, stands before the loop; each trip of the
+// loop reads one token of each row.
+#include "frontends/onnx/microsoft/generation_decoders.h"
 #include "frontends/onnx/microsoft/generation_text.h"
 #include "frontends/onnx/microsoft/parts.h"
 #include "frontends/onnx/rules/control.h"
@@ -9,244 +9,145 @@
 namespace rondel::onnx {
 namespace {
 
-/// Inputs by name; -1: the op has no such input.
-struct SearchPorts {
-  std::size_t max_length, min_length, repetition_penalty, vocab_mask, prefix_vocab_mask,
-      attention_mask;
-};
 constexpr SearchPorts greedy_ports{1, 2, 3, 4, 5, 6};
 constexpr SearchPorts beam_ports{1, 2, 6, 7, 8, 9};
+constexpr SearchPorts whisper_ports{1, 2, 6, 7, 8, 9, 10, 14};
 
-constexpr int first_past = 3, first_present = 1;
-
-/// A decoder of the form of GPT-2: (input_ids, position_ids, attention_mask, past_0, ...) ->
-/// (logits, present_0, ...).
-class GptDecoder {
- public:
-  explicit GptDecoder(Call& c)
-      : c_(c), graph_(graph_of(c)), body_(body_graph(c, "decoder", inputs())) {
-    static constexpr const char* names[] = {"input_ids", "position_ids", "attention_mask"};
-    for (std::size_t k = 0; k < std::size(names); ++k)
-      require(body_.inputs[k]->name() == names[k], "its decoder's input {} is '{}'; expected '{}'",
-              k, body_.inputs[k]->name(), names[k]);
-    require(graph_.output(0).name() == "logits",
-            "its decoder's output 0 is '{}'; expected 'logits'", graph_.output(0).name());
-    for (std::size_t k = 0; k < layers(); ++k) past_type(k);
-  }
-
-  std::size_t layers() const { return body_.inputs.size() - first_past; }
-
-  /// Empty keys and values for `rows` rows, an i64[1].
-  ValueId no_past(std::size_t k, ValueId rows) const {
-    const ir::Type t = past_type(k);
-    const ValueId two = c_.integers({2}), heads = c_.integers({t.extent(2).value}),
-                  rest = c_.integers({0, t.extent(4).value});
-    const ValueId shape = c_.one("Concat", {two, rows, heads, rest}, {{"axis", std::int64_t{0}}});
-    return c_.one("Expand", {c_.number(t.dtype(), 0), shape});
-  }
-
-  /// Appends one call to the region; returns the logits and the presents.
-  std::vector<ValueId> call(ir::RegionId region, std::span<const ValueId> inputs) const {
-    Scope scope = body_scope(body_, region);
-    for (std::size_t k = 0; k < inputs.size(); ++k) {
-      check_declared(*body_.inputs[k], c_.type(inputs[k]));
-      c_.importer.define(scope, body_.inputs[k]->name(), inputs[k]);
-    }
-    std::vector<ValueId> results = c_.importer.body(graph_, scope, *body_.binding.frame);
-    require(c_.rank(results[0]).value_or(3) == 3, "its decoder's logits have rank {}; expected 3",
-            c_.rank(results[0]).value_or(0));
-    return results;
-  }
-
- private:
-  static const pb::GraphProto& graph_of(const Call& c) {
-    const auto at = c.graphs.find("decoder");
-    require(at != c.graphs.end(), "attribute 'decoder' is missing");
-    return at->second.attribute->g();
-  }
-
-  /// As many inputs as a decoder of this form has for its outputs.
-  std::size_t inputs() const {
-    require(graph_.output_size() > first_present,
-            "its decoder has {} outputs; expected logits and present_0, ...", graph_.output_size());
-    const int expected = graph_.output_size() - first_present + first_past;
-    int given = 0;
-    for (const auto& input : graph_.input()) given += !has_initializer(input.name());
-    if (given > expected)
-      unsupported(
-          "its decoder has {} inputs for {} outputs; decoders that share buffers of past and "
-          "present (past_sequence_length) are not supported",
-          given, graph_.output_size());
-    return static_cast<std::size_t>(expected);
-  }
-  bool has_initializer(const std::string& name) const {
-    for (const auto& t : graph_.initializer())
-      if (t.name() == name) return true;
-    return false;
-  }
-
-  /// The declared type of past k: [2, rows, heads, T, size of a head].
-  ir::Type past_type(std::size_t k) const {
-    const pb::ValueInfoProto& input = *body_.inputs[first_past + k];
-    const std::string what = "its decoder's input '" + input.name() + "'";
-    require(declares_type(input.type()), "{} has no type", what);
-    ir::Type t = type_of(input.type(), what);
-    require(t.is_tensor() && t.has_rank() && t.rank() == 5 && t.extent(2).known() &&
-                t.extent(4).known(),
-            "{} is {}; expected [2, rows, heads, past, size of a head] with numbers of heads and "
-            "their size",
-            what, ir::to_text(t));
-    return t;
-  }
-
-  Call& c_;
-  const pb::GraphProto& graph_;
-  BodyGraph body_;
-};
-
-/// What all searches share: the prompt, the decoder's states, and what changes scores.
+/// What all searches share: the decoder, what changes scores, and the loop.
 class Search {
  public:
-  Search(Call& c, const SearchPorts& ports, std::int64_t beams)
-      : c_(c), ports_(ports), beams_(beams), decoder_(c), eos_(integer(c, "eos_token_id")),
+  Search(Call& c, const SearchPorts& ports, ValueId beams = ValueId::none)
+      : c_(c), ports_(ports), beams_(beams), eos_(integer(c, "eos_token_id")),
         pad_(integer(c, "pad_token_id")), ngram_(integer(c, "no_repeat_ngram_size")),
         words_(integer(c, "vocab_size")) {
-    if (integer(c, "model_type") != 0)
-      unsupported(
-          "attribute 'model_type' = {} is not supported: its decoder has an encoder; "
-          "decoders of the form of GPT-2 (0) are",
-          integer(c, "model_type"));
-    for (const char* name : {"encoder", "init_decoder"})
-      if (c.graphs.contains(name)) unsupported("graph '{}' is not supported", name);
     require(ngram_ >= 0, "attribute 'no_repeat_ngram_size' is {}; expected 0 or more", ngram_);
-    require(c.rank(c.in(0)).value_or(2) == 2, "input_ids has rank {}; expected 2",
-            c.rank(c.in(0)).value_or(0));
+    decoder_ = decoder_of(c, ports, beams);
+    first_tokens_ = decoder_->first_tokens();
+    first_ = decoder_->begin();
+    read_masks();
+    if (c.has(ports.repetition_penalty))
+      require_in_run(c,
+                     c.one("Greater", {c.in(ports.repetition_penalty),
+                                       c.number(dtype_of(c, c.in(ports.repetition_penalty)), 0)}),
+                     "repetition_penalty is not greater than 0");
   }
 
   ir::RegionId root() const { return c_.scope.region; }
-  ValueId ids() const { return c_.in(0); }
   ValueId max_length() const { return c_.in(ports_.max_length); }
-  std::int64_t beams() const { return beams_; }
+  /// The tokens that each row begins with.
+  ValueId first_tokens() const { return first_tokens_; }
   std::int64_t eos() const { return eos_; }
   std::int64_t pad() const { return pad_; }
 
   std::vector<ValueId> apply(const pb::FunctionProto& f, const std::vector<ValueId>& inputs,
                              const ir::Attributes& attributes, ir::RegionId region) const {
-    return c_.importer.call_written(c_, f, inputs, attributes, region);
-  }
-
-  /// Reads the prompt. Returns the decoder's outputs; `states` receives the prompt for each row,
-  /// the next position and the mask.
-  std::vector<ValueId> read_prompt(ValueId& rows, ValueId& position, ValueId& mask) const {
-    const auto made = apply(prompt_function(), {ids()}, {{"pad", pad_}}, root());
-    const ValueId given = c_.has(ports_.attention_mask) ? c_.in(ports_.attention_mask) : made[0];
-    rows = repeated(ids());
-    mask = repeated(given);
-    position = repeated(made[2]);
-    const ValueId count = apply_one("Shape", rows);
-    std::vector<ValueId> inputs{rows, repeated(made[1]), mask};
-    for (std::size_t k = 0; k < decoder_.layers(); ++k)
-      inputs.push_back(decoder_.no_past(k, count));
-    return decoder_.call(root(), inputs);
+    return onnx::apply(c_, f, inputs, attributes, region);
   }
 
   /// The scores of the next token, with everything that changes them.
   ValueId scores(ValueId logits, ValueId sequences, bool logarithms, bool first,
                  ir::RegionId region) const {
-    ValueId s = apply(last_function(), {logits}, {}, region)[0];
-    if (words_ > 0)
-      s = one_in(c_, region, "Slice",
-                 {s, c_.integers({0}), c_.integers({words_}), c_.integers({1})});
+    ValueId s = last_scores(logits, region);
     if (logarithms) s = one_in(c_, region, "LogSoftmax", {s}, {{"axis", std::int64_t{-1}}});
     if (c_.has(ports_.repetition_penalty))
-      s = apply(penalized_function(), {s, sequences, c_.in(ports_.repetition_penalty)}, {},
+      s = apply(penalized_function(),
+                {s, sequences, cast(c_, c_.in(ports_.repetition_penalty), DType::f32)}, {},
                 region)[0];
     if (ngram_ > 0) s = apply(unrepeated_function(), {s, sequences}, {{"size", ngram_}}, region)[0];
-    if (c_.has(ports_.vocab_mask))
-      s = apply(allowed_function(), {s, c_.in(ports_.vocab_mask)}, {}, region)[0];
-    if (first && c_.has(ports_.prefix_vocab_mask))
-      s = apply(allowed_function(), {s, repeated(c_.in(ports_.prefix_vocab_mask))}, {}, region)[0];
+    if (vocab_mask_ != ValueId::none)
+      s = apply(allowed_function(), {s, vocab_mask_}, {}, region)[0];
+    if (first && prefix_mask_ != ValueId::none)
+      s = apply(allowed_function(), {s, prefix_mask_}, {}, region)[0];
     if (c_.has(ports_.min_length))
       s = apply(long_enough_function(), {s, sequences, c_.in(ports_.min_length)}, {{"eos", eos_}},
                 region)[0];
+    if (c_.has(ports_.temperature))
+      s = one_in(c_, region, "Div", {s, cast(c_, c_.in(ports_.temperature), DType::f32)});
     return s;
   }
 
-  /// Makes the loop. `firsts`: the condition, then tokens [R,1], the next position, the mask, a
-  /// past for each layer, and states of the search. `search`: appends the search's part of a trip
-  /// to the region, from the logits and its states; returns the condition, the tokens, its next
-  /// states, and the rows that are continued (none: all, in order). Returns the last states of the
-  /// search.
+  /// What the search makes of a trip's logits.
+  struct Trip {
+    ValueId go, tokens;  ///< whether to go on, and the tokens [R,1] that are read next
+    std::vector<ValueId> states;
+    ValueId rows = ValueId::none;  ///< the rows that are continued; none: all, in order
+  };
+
+  /// Makes the loop. `choose` appends the search's part of a trip to a region, from the logits, its
+  /// states, and whether it is the first trip; of its states, number `sequences_at` are the
+  /// sequences. Returns the last states of the search.
   template <class F>
-  std::vector<ValueId> loop(const std::vector<ValueId>& firsts, const F& search) const {
+  std::vector<ValueId> run(const std::vector<ValueId>& begin, std::size_t sequences_at,
+                           const F& choose) const {
+    std::vector<ValueId> inputs{trips()};
+    append(inputs, root(), choose(root(), first_.logits, std::span(begin), true), first_.states);
     ir::LoopParts parts;
     parts.has_trips = parts.has_go = true;
-    parts.states = firsts.size() - 1;
-    std::vector<ValueId> inputs{trips()};
-    inputs.insert(inputs.end(), firsts.begin(), firsts.end());
+    parts.states = inputs.size() - 2;
     const ir::RegionId region = c_.importer.graph().add_region();
     c_.importer.param(region, ir::Type::scalar(DType::i64), "i");
     c_.importer.param(region, ir::Type::scalar(DType::boolean), "go");
     std::vector<ValueId> states;
-    for (std::size_t s = 1; s < firsts.size(); ++s)
-      states.push_back(c_.importer.param(region, any_size(c_.type(firsts[s])), ""));
-    const std::size_t layers = decoder_.layers(), own = first_past + layers;
-
-    std::vector<ValueId> read(states.begin(), states.begin() + static_cast<std::ptrdiff_t>(own));
-    read[2] = apply(as_long_function(), {read[first_past], read[2]}, {}, region)[0];
-    for (std::size_t k = first_past + 1; k < own; ++k)
-      read[k] = apply(alike_function(), {read[first_past], read[k]}, {}, region)[0];
-    const std::vector<ValueId> outputs = decoder_.call(region, read);
-    const std::span<const ValueId> of_search = std::span(states).subspan(own);
-    const Trip trip = search(region, outputs[0], of_search);
-    const auto next = apply(advanced_function(), {trip.tokens, states[1], states[2]}, {}, region);
-    std::vector<ValueId> results{trip.go, trip.tokens, next[0], next[1]};
-    for (std::size_t k = 0; k < layers; ++k) {
-      const ValueId present = outputs[first_present + k];
-      results.push_back(
-          trip.rows == ValueId::none
-              ? present
-              : one_in(c_, region, "Gather", {present, trip.rows}, {{"axis", std::int64_t{1}}}));
-    }
-    results.insert(results.end(), trip.states.begin(), trip.states.end());
+    for (std::size_t s = 2; s < inputs.size(); ++s)
+      states.push_back(c_.importer.param(region, any_size(c_.type(inputs[s])), ""));
+    const ValueId tokens = states[0];
+    const auto of_decoder = std::span(states).subspan(1, first_.states.size());
+    const auto own = std::span(states).subspan(1 + first_.states.size());
+    const Decoded decoded = decoder_->next(region, tokens, own[sequences_at], of_decoder);
+    std::vector<ValueId> results;
+    append(results, region, choose(region, decoded.logits, own, false), decoded.states);
     c_.importer.graph().set_results(region, std::move(results));
     const std::vector<ValueId> finals = c_.importer.add_loop(std::move(parts), std::move(inputs),
                                                              region, c_.source, root());
-    return {finals.begin() + static_cast<std::ptrdiff_t>(own), finals.end() - 1};
-  }
-
-  struct Trip {
-    ValueId go, tokens;
-    std::vector<ValueId> states;
-    ValueId rows = ValueId::none;
-  };
-
-  /// The first condition and states of the loop, after the prompt and the search's first part.
-  std::vector<ValueId> first_states(const Trip& trip, ValueId position, ValueId mask,
-                                    std::span<const ValueId> presents) const {
-    const auto next = apply(advanced_function(), {trip.tokens, position, mask}, {}, root());
-    std::vector<ValueId> firsts{trip.go, trip.tokens, position, next[1]};
-    for (const ValueId present : presents)
-      firsts.push_back(trip.rows == ValueId::none
-                           ? present
-                           : c_.one("Gather", {present, trip.rows}, {{"axis", std::int64_t{1}}}));
-    firsts.insert(firsts.end(), trip.states.begin(), trip.states.end());
-    return firsts;
-  }
-
-  ValueId repeated(ValueId x) const {
-    if (beams_ == 1) return x;
-    return apply(repeated_function(), {x}, {{"beams", beams_}}, root())[0];
+    return {finals.begin() + 1 + std::ssize(first_.states), finals.end() - 1};
   }
 
  private:
-  ValueId apply_one(const std::string& op, ValueId x) const {
-    return c_.one(op, {x}, {{"start", std::int64_t{0}}, {"end", std::int64_t{1}}});
+  /// The scores of the next token, of the words that count.
+  ValueId last_scores(ValueId logits, ir::RegionId region) const {
+    const ValueId s = apply(last_function(), {logits}, {}, region)[0];
+    if (words_ <= 0) return s;
+    return one_in(c_, region, "Slice",
+                  {s, c_.integers({0}), c_.integers({words_}), c_.integers({1})});
+  }
+
+  /// The masks, which may not be broadcast.
+  void read_masks() {
+    const ValueId scores = last_scores(first_.logits, root());
+    const auto mask = [&](std::size_t port, const char* name, std::int64_t rank) {
+      const ValueId given = c_.in(port);
+      require(c_.rank(given).value_or(rank) == rank, "{} has rank {}; expected {}", name,
+              c_.rank(given).value_or(0), rank);
+      return given;
+    };
+    if (c_.has(ports_.vocab_mask))
+      vocab_mask_ = with_extent_of(c_, mask(ports_.vocab_mask, "vocab_mask", 1), 0, scores, 1,
+                                   {"vocab_mask", "the scores"});
+    if (!c_.has(ports_.prefix_vocab_mask)) return;
+    prefix_mask_ = repeated(c_, mask(ports_.prefix_vocab_mask, "prefix_vocab_mask", 2), beams_);
+    for (const std::int64_t axis : {0, 1})
+      prefix_mask_ = with_extent_of(c_, prefix_mask_, axis, scores, axis,
+                                    {"prefix_vocab_mask", "the scores"});
+  }
+
+  /// Appends the condition and the states of the next trip: the tokens, the decoder's states for
+  /// the rows that are continued, and the search's.
+  void append(std::vector<ValueId>& values, ir::RegionId region, const Trip& trip,
+              std::span<const ValueId> of_decoder) const {
+    values.insert(values.end(), {trip.go, trip.tokens});
+    for (std::size_t k = 0; k < of_decoder.size(); ++k) {
+      const std::optional<std::int64_t> axis = decoder_->row_axis(k);
+      values.push_back(
+          trip.rows == ValueId::none || !axis
+              ? of_decoder[k]
+              : one_in(c_, region, "Gather", {of_decoder[k], trip.rows}, {{"axis", *axis}}));
+    }
+    values.insert(values.end(), trip.states.begin(), trip.states.end());
   }
 
   /// The number of trips after the first one, which there must be.
   ValueId trips() const {
-    const ValueId left = apply(remaining_function(), {ids(), max_length()}, {}, root())[0];
+    const ValueId left = apply(remaining_function(), {first_tokens_, max_length()}, {}, root())[0];
     const ValueId lacking = bounded(
         c_, c_.one("Neg", {left}), c_.integer(0),
         "the prompt has {} tokens more than leave room for one: max_length must be longer than the "
@@ -266,46 +167,32 @@ class Search {
 
   Call& c_;
   const SearchPorts& ports_;
-  std::int64_t beams_;
-  GptDecoder decoder_;
+  ValueId beams_;
   std::int64_t eos_, pad_, ngram_;
   std::int64_t words_;  ///< of the logits, only the first so many count; 0 or less: all
+  std::unique_ptr<Decoder> decoder_;
+  ValueId first_tokens_{};
+  Decoded first_;  ///< of them
+  ValueId vocab_mask_ = ValueId::none, prefix_mask_ = ValueId::none;
 };
-
-/// The one element of an input that the op needs to know.
-std::int64_t known_number(const Call& c, std::size_t k, std::string_view name, std::int64_t most) {
-  const Tensor* t = c.importer.graph().constant(c.in(k));
-  if (t == nullptr)
-    unsupported("input '{}' is no constant of the model; it decides shapes, so it must be one",
-                name);
-  require(t->size() == 1, "input '{}' is {}; expected one element", name,
-          to_text(t->dtype(), t->shape()));
-  const std::int64_t value = ir::integers_of(*t)[0];
-  require(value >= 1 && value <= most, "input '{}' is {}; expected 1 to {}", name, value, most);
-  return value;
-}
 
 /// A search that continues each prompt by one token in each trip. `pick`: appends the choice of the
 /// tokens [R,1] to the region, from their scores.
 template <class F> std::vector<ValueId> token_search(Call& c, const F& pick) {
-  const Search search(c, greedy_ports, 1);
+  const Search search(c, greedy_ports);
   const ir::Attributes marks{{"eos", search.eos()}, {"pad", search.pad()}};
-  const auto choose = [&](ir::RegionId region, ValueId logits, ValueId sequences, ValueId met,
-                          bool first) -> Search::Trip {
-    const ValueId scores = search.scores(logits, sequences, false, first, region);
-    const auto made = search.apply(continued_function(),
-                                   {pick(search, region, scores), sequences, met}, marks, region);
-    return {made[3], made[0], {made[1], made[2]}};
-  };
-  ValueId rows{}, position{}, mask{};
-  const auto outputs = search.read_prompt(rows, position, mask);
-  const ValueId shape = joined(c, {extent(c, rows, 0), c.integers({1})}, 0);
+  const ValueId rows = search.first_tokens(),
+                shape = joined(c, {extent(c, rows, 0), c.integers({1})}, 0);
   const ValueId met = c.one("Expand", {c.constant(Tensor::scalar<bool>(false)), shape});
-  const Search::Trip first = choose(search.root(), outputs[0], rows, met, true);
-  const auto finals = search.loop(
-      search.first_states(first, position, mask, std::span(outputs).subspan(first_present)),
-      [&](ir::RegionId region, ValueId logits, std::span<const ValueId> states) {
-        return choose(region, logits, states[0], states[1], false);
+  // States: sequences, which of them have ended.
+  const auto finals = search.run(
+      {rows, met}, 0,
+      [&](ir::RegionId region, ValueId logits, std::span<const ValueId> states, bool first) {
+        const ValueId scores = search.scores(logits, states[0], false, first, region);
+        const auto made = search.apply(continued_function(),
+                                       {pick(search, region, scores), states[0], states[1]}, marks,
+                                       region);
+        return Search::Trip{made[3], made[0], {made[1], made[2]}};
       });
   return search.apply(padded_function(), {finals[0], search.max_length()}, {{"pad", search.pad()}},
                       search.root());
@@ -368,43 +255,54 @@ std::vector<ValueId> sampling(Call& c) {
   });
 }
 
-std::vector<ValueId> beam_search(Call& c) {
-  for (const std::size_t k : {std::size_t{10}, std::size_t{11}, std::size_t{12}, std::size_t{13}})
-    refuse_input(c, k);
+constexpr std::int64_t most_beams = 256;
+constexpr std::size_t length_penalty = 5;
+
+/// Input k, a number from 1 to `most`, as a scalar.
+ValueId number_of(const Call& c, std::size_t k, std::string_view name, ValueId most) {
+  const ValueId given = scalar_of(c, cast(c, c.in(k), DType::i64), DType::i64, name,
+                                  c.scope.region);
+  return bounded(c, given, most, fmt::format("input '{}' is {{}}; expected 1 to {{}}", name), 1);
+}
+
+std::vector<ValueId> beams_of(Call& c, const SearchPorts& ports) {
+  for (std::size_t k = 10; k < 14; ++k)
+    if (k != ports.decoder_input_ids) refuse_input(c, k);
   for (std::size_t j = 2; j < 6; ++j) refuse_output(c, j);
-  const std::int64_t beams = known_number(c, 3, "num_beams", 256);
-  const std::int64_t kept = known_number(c, 4, "num_return_sequences", beams);
-  const Search search(c, beam_ports, beams);
-  const ValueId penalty = c.has(5) ? c.in(5) : c.constant(Tensor::scalar<float>(1));
-  const ir::Attributes marks{{"beams", beams},
-                             {"eos", search.eos()},
+  const ValueId beams = number_of(c, 3, "num_beams", c.integer(most_beams));
+  const ValueId kept = number_of(c, 4, "num_return_sequences", beams);
+  const Search search(c, ports, beams);
+  const ValueId penalty = c.has(length_penalty) ? cast(c, c.in(length_penalty), DType::f32)
+                                                : c.constant(Tensor::scalar<float>(1));
+  const ir::Attributes marks{{"eos", search.eos()},
                              {"pad", search.pad()},
                              {"early", std::int64_t{flag(c, "early_stopping")}}};
+  const auto begin = search.apply(first_beams_function(), {c.in(0), search.max_length(), beams},
+                                  {{"pad", search.pad()}}, search.root());
   // States: scores of the beams, sequences, scores of the hypotheses, hypotheses, done.
-  const auto choose = [&](ir::RegionId region, ValueId logits, std::span<const ValueId> states,
-                          bool first) -> Search::Trip {
-    const ValueId scores = search.scores(logits, states[1], true, first, region);
-    const auto made = search.apply(beams_function(),
-                                   {scores, states[0], states[1], states[2], states[3], states[4],
-                                    penalty, search.max_length()},
-                                   marks, region);
-    return {made[7], made[0], {made[2], made[3], made[4], made[5], made[6]}, made[1]};
-  };
-  ValueId rows{}, position{}, mask{};
-  const auto outputs = search.read_prompt(rows, position, mask);
-  const auto begin = search.apply(first_beams_function(), {search.ids(), search.max_length()},
-                                  {{"beams", beams}, {"pad", search.pad()}}, search.root());
-  const std::vector<ValueId> states{begin[0], rows, begin[1], begin[2], begin[3]};
-  const Search::Trip first = choose(search.root(), outputs[0], states, true);
-  const auto finals = search.loop(
-      search.first_states(first, position, mask, std::span(outputs).subspan(first_present)),
-      [&](ir::RegionId region, ValueId logits, std::span<const ValueId> now) {
-        return choose(region, logits, now, false);
+  const auto finals = search.run(
+      {begin[0], search.first_tokens(), begin[1], begin[2], begin[3]}, 1,
+      [&](ir::RegionId region, ValueId logits, std::span<const ValueId> states, bool first) {
+        const ValueId scores = search.scores(logits, states[1], true, first, region);
+        const auto made = search.apply(
+            beams_function(),
+            {scores, states[0], states[1], states[2], states[3], states[4], penalty, beams}, marks,
+            region);
+        return Search::Trip{
+            made[7], made[0], {made[2], made[3], made[4], made[5], made[6]}, made[1]};
       });
   std::vector<ValueId> inputs(finals.begin(), finals.end());
-  inputs.insert(inputs.end(), {penalty, search.max_length()});
-  return search.apply(best_function(), inputs,
-                      {{"beams", beams}, {"kept", kept}, {"pad", search.pad()}}, search.root());
+  inputs.insert(inputs.end(), {penalty, search.max_length(), beams, kept});
+  auto best = search.apply(best_function(), inputs, {{"pad", search.pad()}}, search.root());
+  if (c.has(length_penalty)) best[1] = cast(c, best[1], dtype_of(c, c.in(length_penalty)));
+  return best;
+}
+
+std::vector<ValueId> beam_search(Call& c) { return beams_of(c, beam_ports); }
+
+std::vector<ValueId> whisper_beam_search(Call& c) {
+  refuse_unless(c, "decoder_output_cross_qk", std::int64_t{0});
+  return beams_of(c, whisper_ports);
 }
 
 }  // namespace
@@ -413,6 +311,7 @@ std::span<const Rule> microsoft_generation_rules() {
   static constexpr Rule rules[] = {
       microsoft_rule("GreedySearch", greedy_search),
       microsoft_rule("BeamSearch", beam_search),
+      microsoft_rule("WhisperBeamSearch", whisper_beam_search),
       microsoft_rule("Sampling", sampling),
   };
   return rules;

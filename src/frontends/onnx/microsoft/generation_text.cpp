@@ -45,19 +45,32 @@ prompt <pad> (ids) => (mask, positions, next) {
   return *f;
 }
 
+const pb::FunctionProto& unpadded_function() {
+  static const auto* const f = parsed_text(R"(
+unpadded <pad> (ids) => (mask) {
+  pad64 = Constant <value_int : int = @pad> ()
+  pad32 = Cast <to = 6> (pad64)
+  is_pad = Equal (ids, pad32)
+  is_word = Not (is_pad)
+  word = Cast <to = 6> (is_word)
+  axis = Constant <value = int64 {1}> ()
+  words = CumSum (word, axis)
+  one = Constant <value = int32 {1}> ()
+  mask = Min (words, one)
+})");
+  return *f;
+}
+
 const pb::FunctionProto& repeated_function() {
   static const auto* const f = parsed_text(R"(
-repeated <beams> (x) => (y) {
+repeated (x, times) => (y) {
   one = Constant <value_ints = [1]> ()
+  single = Unsqueeze (x, one)
+  several = Expand (single, times)
   all = Constant <value_ints = [-1]> ()
-  n = Constant <value_int : int = @beams> ()
-  n1 = Reshape (n, one)
-  x3 = Unsqueeze (x, one)
-  times = Concat <axis = 0> (one, n1, one)
-  y3 = Expand (x3, times)
-  length = Shape <start = 1> (x)
-  shape = Concat <axis = 0> (all, length)
-  y = Reshape (y3, shape)
+  rest = Shape <start = 1> (x)
+  shape = Concat <axis = 0> (all, rest)
+  y = Reshape (several, shape)
 })");
   return *f;
 }
@@ -74,25 +87,24 @@ last (logits) => (scores) {
 
 const pb::FunctionProto& remaining_function() {
   static const auto* const f = parsed_text(R"(
-remaining (ids, max_length) => (trips) {
+remaining (sequences, max_length) => (trips) {
   one = Constant <value_ints = [1]> ()
   most = Cast <to = 7> (max_length)
   most1 = Reshape (most, one)
-  length = Shape <start = 1> (ids)
+  length = Shape <start = 1> (sequences)
   left = Sub (most1, length)
   trips = Sub (left, one)
 })");
   return *f;
 }
 
-const pb::FunctionProto& advanced_function() {
+const pb::FunctionProto& longer_function() {
   static const auto* const f = parsed_text(R"(
-advanced (tokens, positions, mask) => (next, longer) {
+longer (positions, mask) => (y) {
   one = Constant <value = int32 {1}> ()
-  next = Add (positions, one)
-  shape = Shape (tokens)
+  shape = Shape (positions)
   ones = Expand (one, shape)
-  longer = Concat <axis = 1> (mask, ones)
+  y = Concat <axis = 1> (mask, ones)
 })");
   return *f;
 }
@@ -112,11 +124,11 @@ as_long (past, mask) => (y) {
 
 const pb::FunctionProto& alike_function() {
   static const auto* const f = parsed_text(R"(
-alike (first, past) => (y) {
-  before = Shape <end = 3> (past)
-  length = Shape <start = 3, end = 4> (first)
-  after = Shape <start = 4> (past)
-  shape = Concat <axis = 0> (before, length, after)
+alike <axis, after> (first, past) => (y) {
+  before = Shape <end : int = @axis> (past)
+  length = Shape <start : int = @axis, end : int = @after> (first)
+  rest = Shape <start : int = @after> (past)
+  shape = Concat <axis = 0> (before, length, rest)
   y = Reshape (past, shape)
 })");
   return *f;
@@ -328,11 +340,10 @@ padded <pad> (sequences, max_length) => (y) {
 
 const pb::FunctionProto& first_beams_function() {
   static const auto* const f = parsed_text(R"(
-first_beams <beams, pad> (ids, max_length) => (scores, hypothesis_scores, hypotheses, done) {
+first_beams <pad> (ids, max_length, n) => (scores, hypothesis_scores, hypotheses, done) {
   zero = Constant <value = int64 {0}> ()
   one = Constant <value = int64 {1}> ()
   ones = Constant <value_ints = [1]> ()
-  n = Constant <value_int : int = @beams> ()
   n1 = Reshape (n, ones)
   batch = Shape <start = 0, end = 1> (ids)
   by_beam = Concat <axis = 0> (batch, n1)
@@ -363,8 +374,8 @@ first_beams <beams, pad> (ids, max_length) => (scores, hypothesis_scores, hypoth
 
 const pb::FunctionProto& beams_function() {
   static const auto* const f = parsed_text(R"(
-beams <beams, eos, pad, early>
-  (scores, beam_scores, sequences, hypothesis_scores, hypotheses, done, length_penalty, max_length)
+beams <eos, pad, early>
+  (scores, beam_scores, sequences, hypothesis_scores, hypotheses, done, length_penalty, n)
   => (tokens, rows, next_scores, longer, next_hypothesis_scores, next_hypotheses, now_done, go) {
   zero = Constant <value = int64 {0}> ()
   one = Constant <value = int64 {1}> ()
@@ -375,7 +386,6 @@ beams <beams, eos, pad, early>
   list = Constant <value_ints = [-1]> ()
   scalar = Constant <value = int64[0] {}> ()
   first = Constant <value_ints = [0]> ()
-  n = Constant <value_int : int = @beams> ()
   n1 = Reshape (n, list)
   twice = Add (n1, n1)
 
@@ -417,15 +427,16 @@ beams <beams, eos, pad, early>
   least = Neg (infinity)
   new_scores = Where (ends, ended, least)
   short = Gather <axis = 0> (sequences, best_row)
-  most64 = Cast <to = 7> (max_length)
-  most = Reshape (most64, list)
-  t1 = Reshape (t, list)
-  missing = Sub (most, t1)
-  pads = Concat <axis = 0> (first, missing)
+  of_hypotheses = Shape (hypotheses)
+  most = Gather (of_hypotheses, two)
+  positions = Range (zero, most, one)
+  final = Sub (t, one)
+  within = Min (positions, final)
+  repeating = Gather <axis = 2> (short, within)
+  is_token = Less (positions, t)
   pad64 = Constant <value_int : int = @pad> ()
   pad32 = Cast <to = 6> (pad64)
-  last = Constant <value_ints = [-1]> ()
-  new_hypotheses = Pad (short, pads, pad32, last)
+  new_hypotheses = Where (is_token, repeating, pad32)
   all_scores = Concat <axis = 1> (hypothesis_scores, new_scores)
   all_hypotheses = Concat <axis = 1> (hypotheses, new_hypotheses)
   next_hypothesis_scores, kept = TopK <axis = 1> (all_scores, n1)
@@ -476,17 +487,15 @@ beams <beams, eos, pad, early>
 
 const pb::FunctionProto& best_function() {
   static const auto* const f = parsed_text(R"(
-best <beams, kept, pad>
-  (beam_scores, sequences, hypothesis_scores, hypotheses, done, length_penalty, max_length)
+best <pad>
+  (beam_scores, sequences, hypothesis_scores, hypotheses, done, length_penalty, max_length, n, k)
   => (y, scores) {
   one = Constant <value = int64 {1}> ()
   scalar = Constant <value = int64[0] {}> ()
   list = Constant <value_ints = [-1]> ()
   axis2 = Constant <value_ints = [2]> ()
   first = Constant <value_ints = [0]> ()
-  n = Constant <value_int : int = @beams> ()
   n1 = Reshape (n, list)
-  k = Constant <value_int : int = @kept> ()
   k1 = Reshape (k, list)
   of_sequences = Shape (sequences)
   t = Gather (of_sequences, one)

@@ -9,19 +9,23 @@ namespace rondel::onnx {
 
 /// (ids [B,S]) -> mask [B,S], positions [B,S], the position after the prompt [B,1]. `pad`.
 const pb::FunctionProto& prompt_function();
-/// (x [B,S]) -> [R,S], each row `beams` times.
+/// (ids [B,S]) -> mask [B,S], 0 at the pads before the first word only: a later one may be the end
+/// of the text. `pad`.
+const pb::FunctionProto& unpadded_function();
+/// (x [B,...], [1, beams, 1, ...]) -> [R,...], each row once for each beam.
 const pb::FunctionProto& repeated_function();
 /// (logits [R,S,V]) -> the scores of the next token [R,V].
 const pb::FunctionProto& last_function();
-/// (ids [B,S], max_length) -> trips after the first, i64[1].
+/// (sequences [R,T], max_length) -> trips after the first, i64[1].
 const pb::FunctionProto& remaining_function();
-/// (tokens [R,1], positions, mask) -> the position and the mask of the next trip.
-const pb::FunctionProto& advanced_function();
+/// (positions [R,1], mask [R,T]) -> the mask of the next trip [R,T+1].
+const pb::FunctionProto& longer_function();
 
 /// (past [2,R,N,T,D], mask [R,T+1]) -> the mask, with an extent that is seen to be that of the past
 /// and one more. Native loops need to know this.
 const pb::FunctionProto& as_long_function();
-/// (past 0, past k) -> past k, with an extent that is seen to be that of past 0.
+/// (past 0, past k) -> past k, with an extent on `axis` that is seen to be that of past 0. `after`:
+/// the axis after it.
 const pb::FunctionProto& alike_function();
 
 // What changes scores: (scores [R,V], sequences [R,T], ...) -> scores.
@@ -50,16 +54,15 @@ const pb::FunctionProto& continued_function();
 /// (sequences [R,T], max_length) -> [R, max_length]. `pad`.
 const pb::FunctionProto& padded_function();
 
-/// (ids [B,S], max_length) -> scores of the beams [R,1], scores [B,beams] and sequences
+/// (ids [B,S], max_length, beams) -> scores of the beams [R,1], scores [B,beams] and sequences
 /// [B,beams,max_length] of the hypotheses (-inf: there is none; an impossible one has the lowest
-/// number), done [B,1]. `beams`, `pad`.
+/// number), done [B,1]. `pad`.
 const pb::FunctionProto& first_beams_function();
-/// (scores, beam scores, sequences, hypothesis scores, hypotheses, done, length penalty,
-/// max_length) -> tokens [R,1], rows [R] that they continue, and the next of these. `beams`, `eos`,
-/// `pad`, `early`.
+/// (scores, beam scores, sequences, hypothesis scores, hypotheses, done, length penalty, beams) ->
+/// tokens [R,1], rows [R] that they continue, and the next of these. `eos`, `pad`, `early`.
 const pb::FunctionProto& beams_function();
-/// (beam scores, sequences, hypothesis scores, hypotheses, done, length penalty, max_length) ->
-/// sequences [B,kept,max_length], scores [B,kept]. `beams`, `kept`, `pad`.
+/// (beam scores, sequences, hypothesis scores, hypotheses, done, length penalty, max_length, beams,
+/// kept) -> sequences [B,kept,max_length], scores [B,kept]. `pad`.
 const pb::FunctionProto& best_function();
 
 }  // namespace rondel::onnx

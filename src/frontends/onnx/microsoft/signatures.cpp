@@ -213,15 +213,29 @@ std::span<const Signature> signatures() {
        "int vocab_size = -1"},
       {"BeamSearch",
        "int32 input_ids, int32 max_length, int32 min_length?, int32 num_beams, "
-       "int32 num_return_sequences, float length_penalty?, float repetition_penalty?, "
+       "int32 num_return_sequences, real length_penalty?, real repetition_penalty?, "
        "int32 vocab_mask?, int32 prefix_vocab_mask?, int32 attention_mask?, "
        "int32 decoder_input_ids?, int32 logits_processor?, int32 cross_qk_layer_head?, "
        "int32 extra_decoding_ids?",
-       "int32 sequences, float sequences_scores?, float scores?, float cross_qk?, "
+       "int32 sequences, real sequences_scores?, real scores?, float cross_qk?, "
        "float non_speech_probs?",
        "graph decoder!, int decoder_start_token_id = -1, int early_stopping = 0, graph encoder, "
        "int eos_token_id!, graph init_decoder, int model_type = 0, int no_repeat_ngram_size = 0, "
        "int pad_token_id!, int vocab_size = -1"},
+      {"WhisperBeamSearch",
+       "real input_ids, int32 max_length, int32 min_length?, int32 num_beams, "
+       "int32 num_return_sequences, real length_penalty?, real repetition_penalty?, "
+       "int32 vocab_mask?, int32 prefix_vocab_mask?, int32 attention_mask?, "
+       "int32 decoder_input_ids?, int32 logits_processor?, int32 cross_qk_layer_head?, "
+       "int32 extra_decoding_ids?, real temperature?",
+       "int32 sequences, real sequences_scores?, real scores?, float cross_qk?, "
+       "real non_speech_probs?",
+       "int beginning_timestamp_token_id = -1, graph decoder!, int decoder_output_cross_qk = 0, "
+       "int decoder_start_token_id = -1, int early_stopping = 0, graph encoder, "
+       "int eos_token_id!, graph init_decoder, int model_type = 2, int no_repeat_ngram_size = 0, "
+       "int no_speech_token_id = -1, int no_timestamps_token_id = -1, int pad_token_id!, "
+       "int start_of_lm_token_id = -1, int transcribe_token_id = -1, "
+       "int translate_token_id = -1, int vocab_size = -1"},
       {"Sampling",
        "int32 input_ids, int32 max_length, int32 min_length?, float repetition_penalty?, "
        "int32 vocab_mask?, int32 prefix_vocab_mask?, int32 attention_mask?, "

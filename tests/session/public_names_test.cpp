@@ -9,7 +9,8 @@
 #include <gmock/gmock.h>
 
 /// The errors of the public C++ API for bad input. The package and the command line have tests of
-/// their own (tests/python/session/test_errors.py, test_misuse.py, test_cli.py).
+/// their own (tests/python/session: test_model_errors.py, test_run_errors.py, test_misuse.py;
+/// test_cli.py).
 namespace rondel {
 namespace {
 

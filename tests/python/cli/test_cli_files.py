@@ -5,13 +5,12 @@ import os
 import pathlib
 import stat
 import subprocess
-import sys
 import threading
 
 import numpy as np
 import onnx
 import pytest
-from command_line import files, rondel, saved  # noqa: F401
+from command_line import command, files, rondel, saved  # noqa: F401
 from models import model
 from onnx import TensorProto, helper, numpy_helper
 
@@ -35,11 +34,6 @@ def pipe(tmp_path):
         return got[0]
 
     return path, written
-
-
-def command(*arguments, **options):
-    """The command in a process of its own."""
-    return subprocess.run([sys.executable, "-m", "rondel_cli.main", *map(str, arguments)], check=False, timeout=120, **options)
 
 
 def closed_pipe():

@@ -1,6 +1,8 @@
-"""The command line in tests: a fixture that runs it in a folder of its own, and models as files there."""
+"""The command line in tests: a fixture that runs it in a folder of its own, a process of its own, and models as files."""
 
 import pathlib
+import subprocess
+import sys
 
 import onnx
 import pytest
@@ -22,6 +24,11 @@ def rondel(capsys, tmp_path, monkeypatch):
         return code, said.out, said.err
 
     return act
+
+
+def command(*arguments, **options):
+    """The command in a process of its own; options: those of subprocess.run."""
+    return subprocess.run([sys.executable, "-m", "rondel_cli.main", *map(str, arguments)], check=False, timeout=120, **options)
 
 
 def saved(text, name="model.onnx", **fields):

@@ -2,7 +2,7 @@
 
 The oracle is `lazy_sequences.py`, which is independent of the lowering of networks to graphs. A failure prints the seed and the
 network. `RONDEL_NETWORKS` sets the number of networks, `RONDEL_SEED` the first seed. With `-n 0 -s`, the last test prints the features
-that all networks together covered. Each fault found gets a test in `test_network.py`.
+that all networks together covered. Each fault found gets a test of its own, in the file of its rule.
 """
 
 import os

@@ -9,14 +9,17 @@ import contextlib
 import functools
 import zlib
 
+import models
 import numpy as np
 import onnx
 import onnx.reference
 import pytest
 import rondel
-from models import interpreter, ir_version
+from models import in_onnxruntime, interpreter, ir_version, session
 from onnx import helper
-from op_cases import EVERYTHING, OPS, dtype_of
+from op_cases import OPS
+from op_inputs import EVERYTHING, dtype_of
+from supported_ops import LEARNED, RANDOM, SUPPORTED, TRAINING
 
 ort = pytest.importorskip("onnxruntime")
 
@@ -284,9 +287,18 @@ def test_norms_of_channels(dtype, p, opset):
         assert difference(got, want.astype(dtype), NARROW.get(dtype, 1e-5)) is None
 
 
-def test_the_list_of_ops_is_whole():
-    from supported_ops import LEARNED, RANDOM, SUPPORTED, TRAINING
+def test_stft_of_a_signal_without_its_last_axis():
+    """As PyTorch's exporter writes it."""
+    made = models.model("""main (float[b,n] x) => (float[b,f,k,2] y) <int64 step = {4}, int64 frame = {8}, float[8] window = {1, 2, 3, 4, 4, 3, 2, 1}> {
+      y = STFT <onesided = 1> (x, step, window, frame)
+    }""", opset=17)
+    feeds = {"x": np.random.default_rng(0).normal(size=(2, 24)).astype(np.float32)}
+    want = in_onnxruntime(made.SerializeToString(), feeds)[0]
+    for s in (session(made), session(rondel.export(made))):
+        np.testing.assert_allclose(s.run(None, feeds)[0], want, atol=1e-4)
 
+
+def test_the_list_of_ops_is_whole():
     elsewhere = {"BitCast", "Cast", "Col2Im", "GlobalLpPool", "ImageDecoder", "Upsample", "Constant", "ConstantOfShape", "If", "Loop", "Scan", *RANDOM.split(), *TRAINING.split(), *LEARNED.split()}
     sequences = {op for op in SUPPORTED if "Sequence" in op or "Optional" in op}
     assert set(OPS) | elsewhere | sequences == SUPPORTED

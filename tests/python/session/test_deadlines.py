@@ -269,6 +269,12 @@ def test_a_child_of_fork_convolves():
     """)
 
 
+def test_a_deadline_ends_one_large_program():
+    session = session_of("g (float[n] a) => (float[n] y) { b = Sin (a) c = Exp (b) d = Tanh (c) e = Cos (d) f = Sin (e) y = Exp (f) }")
+    x = f32(30_000_000)
+    assert within(BOUND, lambda: overrun(session, {"a": x}, 0.02))
+
+
 def test_the_result_of_a_run_past_its_deadline_is_not_returned():
     """The last step may end after the deadline: the copy of a large result is part of the run."""
     session = session_of("g (float[n] x) => (float[n] y) { y = Identity (x) }")

@@ -147,6 +147,7 @@ class Broken:
     [
         (np.array([1.0, None], dtype=object), ("holds a NoneType, None",)),
         (np.array([{}, []], dtype=object), ("dict",)),
+        (np.array([object()], dtype=object), ("holds a object",)),
         (np.array([1.0, 2], dtype=object), ("an array of dtype object, which np.asarray(x, np.float32) converts",)),
         ([1.0, None], ("holds a NoneType, None",)),
         (np.array(["a", "b"], dtype=np.dtypes.StringDType()), ("str",)),
@@ -157,6 +158,7 @@ class Broken:
         ([None, 3], ("NoneType",)),
         ([1.0, "a"], ("str",)),
         ({"a": 1}, ("dict",)),
+        ("text", ("str",)),
         (object(), ("object",)),
         (len, ("builtin",)),
         (types.SimpleNamespace(), ("SimpleNamespace",)),

@@ -5,7 +5,12 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
+
+import numpy as np
+import rondel
+from models import scalar, session
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = ROOT / "examples" / "python" / "workers.py"
@@ -213,9 +218,53 @@ def test_python_waits_for_run_async_and_not_for_daemons(tmp_path):
 
 
 def test_what_is_pickled_of_an_error():
-    import rondel
-
     error = rondel.CallerError("node 'a' (Add): no")
     error.frames = (("node 'a' (Add)", 3),)
     there = pickle.loads(pickle.dumps(error))
     assert (type(there), str(there), there.frames, there.trips) == (rondel.CallerError, str(error), error.frames, (3,))
+
+
+def test_many_threads_share_a_session():
+    text = """
+    main (int64 m, float[k] x) => (float[k] y, float[n, k] s) {
+      y, s = Loop (m, , x) <body: graph = body (i, go, a) => (go, b, a) { b = Add (a, x) }>
+    }"""
+    s = session(text)
+    wrong = []
+
+    def work(seed):
+        rng = np.random.default_rng(seed)
+        for _ in range(30):
+            x, m = rng.integers(0, 9, rng.integers(0, 50)).astype(np.float32), int(rng.integers(1, 12))
+            y, stack = s.run(None, {"m": scalar(m), "x": x})
+            want = x[None] * np.arange(1, m + 1, dtype=np.float32)[:, None]
+            if not (np.array_equal(y, x * (m + 1)) and np.array_equal(stack, want)):
+                wrong.append((seed, m, len(x)))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(120)
+    assert not wrong, wrong
+    assert not any(t.is_alive() for t in threads)
+
+
+def test_the_interpreter_lock_is_released_while_running():
+    # The loop is endless: only this thread, which needs the lock, can terminate it.
+    text = "main (float x) => (float y) { y = Loop (, , x) <body: graph = body (i, go, b) => (go, c) { c = Add (b, x) }> }"
+    s, stop, ended = session(text), rondel.RunOptions(), []
+
+    def work():
+        try:
+            s.run(None, {"x": scalar(1, np.float32)}, stop)
+        except rondel.Cancelled:
+            ended.append(True)
+
+    runner = threading.Thread(target=work, daemon=True)
+    runner.start()
+    progress = sum(1 for _ in range(100_000))
+    stop.terminate = True
+    runner.join(60)
+    assert progress == 100_000
+    assert ended == [True]

@@ -1,0 +1,137 @@
+"""What is refused of ONNX Runtime's own ops: the error names node, op, and the input, output or attribute with its value."""
+
+import re
+
+import microsoft_cases
+import numpy as np
+import pytest
+import rondel
+from microsoft_cases import EMBEDDING, X, case, grouped, heads, int32, real
+from microsoft_models import given, model_of, ours, theirs
+from models import refused
+
+REFUSED = [
+    (case("Attention", microsoft_cases.attention(w=real(5, 32), b=real(32)), ("out", "present"), num_heads=2, qkv_hidden_sizes=[8, 8, 16]), "'qkv_hidden_sizes' has 8 for keys and 16 for values"),
+    (case("Attention", microsoft_cases.attention(), num_heads=2, do_rotary=1), "attribute 'do_rotary' = 1"),
+    (case("Attention", microsoft_cases.attention(), num_heads=2, past_present_share_buffer=1), "attribute 'past_present_share_buffer' = 1"),
+    (case("Attention", microsoft_cases.attention(mask=np.ones((2, 1, 4, 4), np.int32)), num_heads=2), "mask of rank 4"),
+    (case("Attention", microsoft_cases.attention(mask=int32(*range(10))), num_heads=2), "5 numbers for each batch element"),
+    (case("MultiHeadAttention", heads(mask=int32(*range(10))), num_heads=2), "5 numbers for each batch element"),
+    (case("MultiHeadAttention", heads(past_length=int32(1)), num_heads=2), "input 8 ('past_sequence_length')"),
+    (case("MultiHeadAttention", {"q": real(2, 3, 24)}, num_heads=2), "a query of rank 3 without a key"),
+    (microsoft_cases.gqa(grouped(), k_quant_type="PER_TENSOR"), "attribute 'k_quant_type' = \"PER_TENSOR\""),
+    (microsoft_cases.gqa(grouped(), local_window_size=0), "attribute 'local_window_size' = 0"),
+    (microsoft_cases.gqa(grouped(), qk_output=1), "attribute 'qk_output' = 1"),
+    (microsoft_cases.gqa(grouped() | {"k_scale": np.ones(1, np.float32)}), "input 12 ('k_scale')"),
+    (case("Attention", microsoft_cases.attention(), num_heads=0), "attribute 'num_heads' = 0; expected 1 to 2147483647"),
+    (case("MatMulNBits", microsoft_cases.n_bits(4, 32, 32).feeds, K=32, N=5, block_size=16), "5 elements do not fill a shape of 10"),
+    (case("MatMulNBits", microsoft_cases.n_bits(4, 32, 16).feeds, K=2**62, N=5, block_size=16), f"attribute 'K' = {2**62}"),
+    (case("Inverse", {"x": real(17, 17)}), "the inverse of f32[17, 17]"),
+    (case("MatMulBnb4", {"a": real(3, 16), "b": np.zeros(8, np.uint8), "s": real(1)}, K=16, N=1, block_size=16, quant_type=2), "attribute 'quant_type' = 2"),
+    (case("GatherBlockQuantized", microsoft_cases.block_table(4).feeds, block_size=16, gather_axis=1), "attribute 'gather_axis' = 1"),
+    (case("GroupQueryAttention", grouped(), num_heads=3, kv_num_heads=2), "num_heads = 3 is no multiple of kv_num_heads = 2"),
+    (microsoft_cases.rotary(real(2, 3, 16), [4], num_heads=2), "16 elements are 2 heads, and cos_cache has 2 columns"),
+    (case("MultiHeadAttention", {"q": X, "kv": real(2, 3, 2, 2, 4), "v": None, "b": real(24)}, num_heads=2), "a bias is given beside keys and values in one tensor"),
+    (microsoft_cases.rotary(real(2, 3, 8), [4], is_packed_batching=1), "attribute 'is_packed_batching' = 1"),
+    (case("Attention", microsoft_cases.attention(), num_heads=2, unidirectional=2), "attribute 'unidirectional' = 2"),
+    (case("FusedMatMul", {"a": real(3, 4), "b": real(4, 5)}, transA=-1), "attribute 'transA' = -1"),
+    (case("SkipLayerNormalization", microsoft_cases.LAYER | {"x": real(1, 3, 8)}), "48 elements do not fill a shape of 24"),
+    (case("QGemm", {"a": np.ones((2, 2), np.uint8), "as": np.array(1, np.float32), "az": np.array(0, np.uint8), "b": np.ones((2, 2), np.uint8), "bs": np.array(1, np.float32), "bz": np.array(0, np.uint8), "c": None, "ys": np.array(1, np.float32)}), "one of y_scale and y_zero_point is given"),
+    (case("FusedConv", microsoft_cases.CONV, group=2, activation="Mish"), "attribute 'activation' = \"Mish\""),
+    (case("FusedGemm", microsoft_cases.GEMM, activation="Mish"), "attribute 'activation' = \"Mish\""),
+    (case("MatMulNBits", microsoft_cases.n_bits(4, 32, 16).feeds, K=32, N=5, bits=3, block_size=16), "attribute 'bits' = 3"),
+    (case("MatMulNBits", microsoft_cases.n_bits(4, 32, 16).feeds, K=32, N=5, block_size=24), "attribute 'block_size' = 24"),
+    (case("DynamicQuantizeLSTM", microsoft_cases.lstm(np.uint8, w_scale=np.ones(2, np.float32)), hidden_size=4), "input 8 is f32[2]; expected directions 1 on axis 0"),
+    (case("SkipLayerNormalization", microsoft_cases.LAYER, ("out", "mean")), "output 1 ('mean')"),
+    (case("SimplifiedLayerNormalization", {"x": real(2, 8), "gamma": real(8)}, ("out", "inverse"), domain=""), "output 1 ('inv_std_var')"),
+    (case("GroupNorm", {"x": real(1, 2, 2, 4), "gamma": real(4), "beta": real(4)}, groups=2, activation=3), "attribute 'activation' = 3"),
+    (case("Gelu", {"x": real(3)}, approximate="tanh"), "attribute 'approximate' is not one of Gelu"),
+    (case("Gelu", {"x": np.arange(3)}), "input 0 ('X') is tensor(int64)"),
+    (case("QLinearConcat", {"s": np.array(1, np.float32), "z": np.array(0, np.uint8), "x": np.zeros(2, np.uint8)}, axis=0), "3 inputs are given"),
+    (case("WhisperBeamSearch", {"x": real(3)}), "op WhisperBeamSearch of com.microsoft, version 1 is not supported"),
+]
+
+
+@pytest.mark.parametrize("c, text", REFUSED, ids=[text for _, text in REFUSED])
+def test_what_is_not_supported_is_refused_by_name(c, text):
+    with pytest.raises(rondel.Error, match=re.escape(text)) as error:
+        rondel.InferenceSession(model_of(c))
+    assert f"node 'node' ({c.op})" in str(error.value)
+
+
+def with_first(feeds, name, value):
+    array = feeds[name].copy()
+    array.flat[0] = value
+    return feeds | {name: array}
+
+
+PLACED = EMBEDDING | {"mask": None, "at": EMBEDDING["ids"] % 6}
+CHUNK = grouped(batch=1, past=4, last=[6], total=7)
+
+WRONG = [
+    (case("EmbedLayerNormalization", with_first(EMBEDDING, "ids", -1), ("out", "lengths")), "input_ids has -1; expected 0 to 9"),
+    (case("EmbedLayerNormalization", with_first(EMBEDDING, "ids", 10), ("out", "lengths")), "input_ids has 10; expected 0 to 9"),
+    (case("EmbedLayerNormalization", with_first(EMBEDDING, "segments", -1), ("out", "lengths")), "segment_ids has -1; expected 0 to 1"),
+    (case("EmbedLayerNormalization", with_first(PLACED, "at", -1), ("out", "lengths")), "the list of positions has -1; expected 0 to 5"),
+    (microsoft_cases.rotary(X, [[0, 1, 2], [0, -1, 2]]), "position_ids has -1; expected 0 to 8"),
+    (microsoft_cases.rotary(X, [-1]), "position_ids has -1; expected 0 to 8"),
+    (microsoft_cases.gqa(grouped(at=np.array([[4, 7, 2], [1, 2, 3]]) - 5), do_rotary=1), "the list of positions has -1; expected 0 to 11"),
+    (microsoft_cases.gqa(grouped(length=1, last=[3, 3], total=4)), "total_sequence_length less the number of queries is 3; expected 0 to 0, the length of the cache"),
+    (microsoft_cases.gqa(grouped(length=1, past=3, last=[3, 3], total=6)), "total_sequence_length less the number of queries is 5; expected 0 to 3, the length of the cache"),
+    (microsoft_cases.gqa(grouped(length=4, last=[2, 2], total=3)), "total_sequence_length less the number of queries is -1; expected 0 to 0, the length of the cache"),
+    (microsoft_cases.gqa(grouped(length=4, last=[3, 9])), "a sequence has 10 keys, one more than seqlens_k says; expected 1 to 4"),
+    (microsoft_cases.gqa(grouped(length=4, last=[-2, 3])), "a sequence has -1 keys, one more than seqlens_k says; expected 1 to 4"),
+    (microsoft_cases.gqa(with_first(CHUNK, "last", 7)), "a sequence has 8 keys, one more than seqlens_k says; expected 1 to 7"),
+]
+
+
+@pytest.mark.parametrize("c, text", WRONG, ids=[text for _, text in WRONG])
+@pytest.mark.parametrize("known, constant", [(False, False), (True, False), (True, True)])
+def test_ids_positions_and_lengths_out_of_range_are_refused(c, text, known, constant):
+    """Ids, positions and lengths that ONNX Runtime refuses, too."""
+    first, *others = given(c)
+    with pytest.raises(rondel.Error, match=re.escape(text)) as error:
+        ours(model_of(c, known, others if constant else ()), {first: c.feeds[first]} if constant else given(c))
+    assert f"node 'node' ({c.op})" in str(error.value)
+    if c.op != "RotaryEmbedding":  # a negative position reads any memory
+        with pytest.raises(Exception, match="INVALID_ARGUMENT"):
+            theirs(model_of(c), given(c))
+
+
+CACHES = {"cos": real(9, 2), "sin": real(9, 1)}
+
+UNFIT = [
+    (case("MultiHeadAttention", heads(bias=real(1, 2, 3, 1)), num_heads=2), "'the bias of the scores' has extent 1 on axis 3"),
+    (case("MultiHeadAttention", heads(q=X[:1], k=real(1, 5, 8), v=real(1, 5, 8), bias=real(4, 2, 3, 5)), num_heads=2), "'the scores with their bias' has extent 4 on axis 0"),
+    (case("MultiHeadAttention", heads(mask=int32([1], [1])), num_heads=2), "'key_padding_mask' has extent 1 on axis 1"),
+    (case("MultiHeadAttention", heads(mask=int32([1] * 5)), num_heads=2), "'key_padding_mask' has extent 1 on axis 0"),
+    (case("MultiHeadAttention", heads(k=real(1, 5, 8), v=real(1, 5, 8)), num_heads=2), "'key' has extent 1 on axis 0 and 'query' has 2"),
+    (case("Attention", microsoft_cases.attention(b=real(1)), num_heads=2), "'bias' has extent 1 on axis -1 and 'weights' has 24"),
+    (case("MatMulNBits", microsoft_cases.n_bits(4, 32, 16).feeds | {"bias": real(1)}, K=32, N=5, block_size=16), "1 elements do not fill a shape of 5"),
+    (case("SkipLayerNormalization", microsoft_cases.LAYER | {"gamma": real(1)}), "'gamma' has extent 1 on axis -1 and 'input' has 8"),
+    (case("SkipLayerNormalization", microsoft_cases.LAYER | {"beta": real(8), "bias": real(1)}), "'bias' has extent 1 on axis -1 and 'input' has 8"),
+    (case("SkipLayerNormalization", microsoft_cases.LAYER | {"skip": real(2, 1, 8)}), "'skip' has extent 1 on axis -2 and 'input' has 3"),
+    (case("BiasGelu", {"x": real(2, 1), "bias": real(4)}), "'B' has extent 4 on axis -1 and 'A' has 1"),
+    (case("FastGelu", {"x": real(2, 1), "bias": real(4)}), "'bias' has extent 4 on axis -1 and 'X' has 1"),
+    (case("EmbedLayerNormalization", EMBEDDING | {"segments": int32([1])}, ("out", "lengths")), "'segment_ids' has extent 1 on axis 0 and 'input_ids' has 2"),
+    (microsoft_cases.rotary(X, [[0, 1, 2]]), "'position_ids' has extent 1 on axis 0 and 'input' has 2"),
+    (case("RotaryEmbedding", {"x": X, "at": np.array(microsoft_cases.AT)} | CACHES), "'sin_cache' has extent 1 on axis 1 and 'cos_cache' has 2"),
+    (case("FusedConv", microsoft_cases.CONV | {"b": None, "z": real(1, 4, 1, 4)}, group=2), "'Z' has extent 1 on axis 2 and 'the convolution' has 4"),
+    (case("GroupNorm", {"x": real(1, 2, 2, 4), "gamma": real(1), "beta": real(4)}, groups=2, activation=0), ("'scale' has extent 1", "1 elements for 4 channels")),
+]
+
+
+@pytest.mark.parametrize("c, words", UNFIT, ids=[f"{c.op} {k}" for k, (c, _) in enumerate(UNFIT)])
+@pytest.mark.parametrize("known", [False, True])
+def test_inputs_are_not_broadcast_to_each_other(c, words, known):
+    """ONNX Runtime refuses them, too; without a kernel for GroupNorm."""
+    with refused(rondel.Error, words, f"node 'node' ({c.op})"):
+        ours(model_of(c, known), given(c))
+    with pytest.raises(Exception, match="INVALID_ARGUMENT|NOT_IMPLEMENTED|NotImplemented|FAIL|RUNTIME_EXCEPTION"):
+        theirs(model_of(c), given(c))
+
+
+def test_heads_narrower_than_their_cache_are_refused_in_the_run():
+    c = microsoft_cases.rotary(real(2, 3, 16), [4], num_heads=2)
+    with pytest.raises(rondel.CallerError, match="96 elements do not fill a shape of 48"):
+        ours(model_of(c, known=False), given(c))

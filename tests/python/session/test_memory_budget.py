@@ -1,0 +1,135 @@
+"""Sizes: the memory budget of a session bounds tensors, stacks and text, and what is too large for any memory is refused before it is computed."""
+
+import numpy as np
+import pytest
+import rondel
+from models import i64, model, options, refused, run, scalar, session, tensor
+
+STACKED = """
+main (int64 n, float[2, 2] x) => (float[] y) {
+  [pile] s, y = Loop (n, , x) <
+    body: graph = body (int64 i, bool go, float[2, 2] a) => (bool on, float[2, 2] b, float[2, 2] item) {
+      on = Identity (go)  b = Neg (a)  item = Abs (a)
+    }
+  >
+}"""
+
+
+@pytest.mark.parametrize("trips", [2**40, 2**58, 2**60, 2**61, 2**63 - 1])
+@pytest.mark.parametrize("jit", [True, False])
+def test_a_stack_too_large_for_any_memory_is_a_limit(trips, jit):
+    s = session(STACKED, options=options(jit=jit, max_memory_bytes=2**33))
+    with refused(rondel.LimitExceeded, "pile", ("bytes", "memory")):
+        s.run(None, {"n": scalar(trips), "x": np.ones((2, 2), np.float32)})
+
+
+TEXT = "x" * 100_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "main (string[1] s) => (string[] y) { n = Constant <value_ints: ints = [500]> ()  w = Expand (s, n)  [many] y = Concat <axis: int = 0> (w, w) }",
+        "main (string[1] s) => (string[] y) { n = Constant <value_ints: ints = [1000]> ()  [many] y = Tile (s, n) }",
+        """main (string[1] s) => (string[] y) {
+          n = Constant <value_int: int = 1000> ()
+          [many] m, y = Loop (n, , zero) < body: graph = body (int64 i, bool go, int64 k) => (bool on, int64 l, string[1] t) {
+            on = Identity (go)  l = Identity (k)  t = Identity (s)
+          } > }""",
+        """main (string[1] s) => (string[] y) {
+          [many] n, y = Loop (, yes, zero) < body: graph = body (int64 i, bool go, int64 k) => (bool on, int64 l, string[1] t) {
+            l = Add (k, one)  on = Less (l, most)  t = Identity (s)
+          } > }""",
+        """main (string[1] s) => (seq(string[]) y) {
+          n = Constant <value_ints: ints = [1000]> ()
+          e = SequenceEmpty <dtype: int = 8> ()
+          [many] big = Tile (s, n)
+          y = SequenceInsert (e, big)
+        }""",
+    ],
+    ids=["concat", "tile", "certain stack", "growing stack", "sequence"],
+)
+@pytest.mark.parametrize("jit", [True, False])
+def test_the_memory_budget_counts_text(text, jit):
+    made = model(text)
+    made.graph.initializer.extend(
+        [tensor("yes", np.array(True)), tensor("zero", scalar(0)), tensor("one", scalar(1)), tensor("most", scalar(1000))]
+    )
+    feeds = {"s": np.array([TEXT], dtype=object)}
+    with refused(rondel.LimitExceeded, "many", "budget"):
+        session(made, options=options(jit=jit, max_memory_bytes=10_000_000)).run(None, feeds)
+    s = session(made, options=options(jit=jit, max_memory_bytes=250_000_000))
+    for _ in range(3):  # each run returns its memory to the budget
+        got = s.run(None, feeds)[-1]
+        assert np.size(got) == 1000 and np.ravel(got)[-1] == TEXT
+
+
+RESULTS = {
+    "tensor": "main (float[n] x) => (float[n] y) { y = Neg (x) }",
+    "strings": "main (string[n] x) => (string[n] y) { y = StringConcat (x, x) }",
+    "stack": """main (float[n] x) => (float[m, n] y) <bool yes = {1}, float one = {1}, float two = {2}> {
+      last, y = Loop ("", yes, x) <body = b (int64 i, bool go, float[n] v) => (bool on, float[n] w, float[n] item) {
+        w = Add (v, one)  item = Neg (w)  at = ReduceMax <keepdims = 0> (w)  on = Less (at, two)
+      }>
+    }""",
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.parametrize("jit", [True, False])
+def test_results_that_are_kept_do_not_count_against_the_budget(name, jit):
+    s = session(model(RESULTS[name], 21), options=options(jit=jit, max_memory_bytes=8_000_000))
+    x = np.full(30_000, "x" * 20, object) if name == "strings" else np.zeros(300_000, np.float32)
+    kept = [s.run(None, {"x": x})[0] for _ in range(20)]
+    assert all(y.shape == kept[0].shape for y in kept)
+    del kept
+    s.run(None, {"x": x})
+    with refused(rondel.LimitExceeded, "budget"):
+        s.run(None, {"x": np.repeat(x, 12)})
+
+
+def test_the_memory_budget_bounds_one_value():
+    text = "main (int64[k] shape) => (float[] y) { [vast] y = ConstantOfShape (shape) }"
+    limited = options(max_memory_bytes=1 << 20)
+    assert run(text, {"shape": i64(1000)}, options=limited)[0].shape == (1000,)
+    with refused(rondel.LimitExceeded, "memory"):
+        run(text, {"shape": i64(1 << 24)}, options=limited)
+
+
+def test_constants_that_grow_are_left_to_a_run_and_its_budget():
+    """Concatenating a constant with itself doubles it; after 28 times it has a gigabyte."""
+    nodes = " ".join(f"t{k + 1} = Concat <axis = 0> (t{k}, t{k})" for k in range(28))
+    text = f"g () => (float[n] y) {{ t0 = Constant <value_floats = [1.0]> () {nodes} y = Identity (t28) }}"
+    s = session(text, opset=18, options=options(max_memory_bytes=1 << 24))
+    with refused(rondel.LimitExceeded, "memory budget"):
+        s.run(None, {})
+
+
+# ---- too large for any memory ----------------------------------------------------------------------------
+
+
+def test_a_shape_too_large_for_any_memory_is_refused():
+    text = """
+    main (int64[k] shape) => (float[] y) { [vast] y = ConstantOfShape (shape) }"""
+    with pytest.raises((rondel.CallerError, rondel.LimitExceeded)):
+        run(text, {"shape": i64(2**40, 2**40)})
+    with pytest.raises((rondel.CallerError, rondel.LimitExceeded)):
+        run(text, {"shape": i64(-1)})
+
+
+def test_a_tensor_without_elements_takes_no_time_however_large_its_other_extents():
+    s = session("g (int64[3] s) => (float[a, b, c] y) { y = ConstantOfShape (s) }", opset=17)
+    (y,) = s.run(None, {"s": i64(2**40, 2**20, 0)})
+    assert y.shape == (2**40, 2**20, 0)
+
+
+def test_a_range_longer_than_any_tensor_is_refused():
+    s = session("g (int64 a, int64 b, int64 d) => (int64[n] y) { y = Range (a, b, d) }", opset=17)
+    with refused(rondel.CallerError, "more elements than any tensor has"):
+        s.run(None, {"a": np.int64(-(2**63)), "b": np.int64(2**63 - 1), "d": np.int64(1)})
+
+
+def test_a_window_too_large_to_reckon_with_is_refused():
+    text = "g (float[1,1,5] x, float[1,1,2] w) => (float[a,b,c] y) { y = Conv <pads = [9223372036854775807, 0]> (x, w) }"
+    with refused(rondel.CallerError, "pads has 9223372036854775807"):
+        session(text, opset=17).run(None, {"x": np.zeros((1, 1, 5), "f"), "w": np.zeros((1, 1, 2), "f")})

@@ -1,16 +1,13 @@
 """Models compiled ahead of time: how large they are, and how long a new process takes to its first run. Beside a session and ONNX Runtime.
 
-    python bench/ahead.py                      the workloads of ./dev bench
-    python bench/ahead.py --only short_loop    one of them (may be given again)
+    ./dev bench ahead                      the workloads of ./dev bench
+    ./dev bench ahead --only short_loop    one of them (may be given again)
 
-The C program does what a small service does when it starts: it opens the library, looks up the functions and runs the model once.
+The C program does what a small service does when it starts: it loads the library that it is linked with, and runs the model.
 Each figure is the median of processes that take turns; one thread each.
 """
 
-import argparse
 import json
-import os
-import pickle
 import subprocess
 import sys
 import tempfile
@@ -19,11 +16,14 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from harness import measuring
+from commands import ENGINES, Parser, given, in_new_process, machine, measuring, require
 
 FOOT = """\
 size: of the shared object, and its weights. compile: making it. run 1: from the start of a process (Python: after NumPy is imported) to the
 end of the first run. in C: a program that links the library. warm: a later run. ratio: run 1 of ONNX Runtime in Python divided by this."""
+
+HEAD = ["model", "run", "size", "weights", "compile s", "run 1 ms", "warm us", "ratio"]
+WAYS = {"C": "compiled, in C", "compiled": "compiled, in Python", "session": "session", "onnxruntime": "ONNX Runtime"}
 
 PROGRAM = r"""
 #include "model.h"
@@ -62,87 +62,92 @@ DTYPES = {"float64": 0, "float32": 1, "float16": 2, "int64": 10, "int32": 11, "i
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", metavar="NAME")
-    parser.add_argument("--rounds", type=int, default=5)
-    options = parser.parse_args(arguments)
-    import workloads
+    from workloads import NAMES, OF_MANY_RUNS, load
 
-    import rondel
-    from rondel.texts import human_bytes, render
+    options = Parser("ahead", __doc__, [name for name in NAMES if name not in OF_MANY_RUNS], rounds=5).parse_args(arguments)
+    require(*ENGINES)
+    from rondel.progress import Progress  # not above: processes with another engine are without rondel
 
-    rows = []
-    for name in workloads.NAMES:
-        if options.only is not None and name not in options.only:
-            continue
-        made = workloads.load(name)
-        if made.call is not None:  # one run is several calls
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            begin = time.perf_counter()
-            try:
-                report = rondel.compile_model(made.model, Path(folder, "model.so"), name="model", allow_steps=True)
-            except rondel.UnsupportedError as error:
-                rows.append([name, str(error).splitlines()[0][:60], "", "", "", "", "", "", ""])
-                continue
-            took = time.perf_counter() - begin
-            seconds = first_runs(folder, made, options.rounds)
-        reference = seconds["onnxruntime"][0]
-        rows += [
-            [name, "compiled, in C", human_bytes(report.library_bytes), human_bytes(report.weight_bytes), f"{took:.1f}", *shown(seconds["C"], reference)],
-            ["", "compiled, in Python", "", "", "", *shown(seconds["compiled"], reference)],
-            ["", "session", "", "", "", *shown(seconds["session"], reference)],
-            ["", "ONNX Runtime", "", "", "", *shown(seconds["onnxruntime"], reference)],
-        ]
-    head = ["model", "run", "size", "weights", "compile s", "run 1 ms", "warm us", "ratio"]
-    print(render(head, [r[: len(head)] for r in rows], right=head[2:]))
-    where = measuring.describe_machine()
-    print(f"{FOOT}\nMedian of {options.rounds} processes. {where['processor']}, {where['cores']} cores, {where['date']}.")
+    rows, progress = [], Progress(True, "measuring", len(options.rows))
+    for done, name in enumerate(options.rows):
+        progress.update(done, name)
+        made = load(name)
+        rows += measure(name, made.model, made.feeds, options.rounds)
+    progress.clear()
+    print(table(rows))
+    print(f"{FOOT}\nMedian of {options.rounds} processes. {machine()}")
     return 0
 
 
-def shown(seconds, reference):
-    first, warm = seconds
-    return [f"{1e3 * first:.1f}", f"{1e6 * warm:.1f}", f"{reference / first:.2f}"]
+def measure(name, model, feeds, rounds):
+    """The rows of a model: a way to run it in each, or why it cannot be compiled."""
+    import rondel
+    from rondel.texts import human_bytes
+
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder, "model.so")
+        begin = time.perf_counter()
+        try:
+            report = rondel.compile_model(model, library, name="model", allow_steps=True)
+        except rondel.UnsupportedError as error:
+            return [[name, str(error).splitlines()[0][:60], *[""] * (len(HEAD) - 2)]]
+        took = time.perf_counter() - begin
+        seconds = first_runs(library, model, feeds, rounds)
+    sizes = [human_bytes(report.library_bytes), human_bytes(report.weight_bytes), f"{took:.1f}"]
+    reference, _ = seconds["onnxruntime"]
+    rows = []
+    for way, title in WAYS.items():
+        first, warm = seconds[way]
+        of_the_model = ("", ["", "", ""]) if rows else (name, sizes)
+        rows.append([of_the_model[0], title, *of_the_model[1], f"{1e3 * first:.1f}", f"{1e6 * warm:.1f}", f"{reference / first:.2f}"])
+    return rows
 
 
-def first_runs(folder, made, rounds):
-    """Seconds to the end of the first run, and of a later run, by way."""
-    program = Path(folder, "program")
-    Path(folder, "program.c").write_text(PROGRAM)
-    subprocess.run(["cc", "-O2", "program.c", "./model.so", "-o", program], cwd=folder, check=True)
-    files = []
+def first_runs(library, model, feeds, rounds):
+    """For each way: the median seconds to the end of the first run, and of a later run."""
+    program, files = c_program(library, feeds)
+    found = {way: [] for way in WAYS}
+    for order in measuring.turns(WAYS, rounds):
+        for way in order:
+            if way == "C":
+                found[way].append(runs_in_c(program, files))
+            else:
+                found[way].append(in_new_process(__file__, "--here", way, str(library), given=(model, feeds)))
+    return {way: tuple(map(median, zip(*both))) for way, both in found.items()}
+
+
+def c_program(library, feeds):
+    """(the program that links the library, a file for each of its inputs)."""
     import rondel
 
-    for port in rondel.load_compiled(Path(folder, "model.so")).get_inputs():
-        x = np.asarray(made.feeds[port.name])
-        files.append(Path(folder, f"{len(files)}.bin"))
+    folder, files = library.parent, []
+    (folder / "program.c").write_text(PROGRAM)
+    subprocess.run(["cc", "-O2", "program.c", f"./{library.name}", "-o", "program"], cwd=folder, check=True)
+    for port in rondel.load_compiled(library).get_inputs():
+        x = np.asarray(feeds[port.name])
+        files.append(folder / f"{len(files)}.bin")
         files[-1].write_bytes(np.array([DTYPES[x.dtype.name], x.ndim, *x.shape], np.int64).tobytes() + np.ascontiguousarray(x).tobytes())
-    found = {"C": [], "compiled": [], "session": [], "onnxruntime": []}
-    for _ in range(rounds):
-        begin = time.perf_counter()
-        done = subprocess.run([program, *files], cwd=folder, capture_output=True, text=True, check=True)
-        runs = [float(line) for line in done.stdout.split()]
-        found["C"].append((time.perf_counter() - begin - sum(runs[1:]), median(runs[25:])))
-        for way in ("compiled", "session", "onnxruntime"):
-            answer = subprocess.run(
-                [sys.executable, __file__, "--here", way, str(Path(folder, "model.so"))],
-                input=pickle.dumps((made.model, made.feeds)), capture_output=True, check=True,
-                env=os.environ | {"RONDEL_CACHE_DIR": "off"},
-            )  # fmt: skip
-            found[way].append(tuple(json.loads(answer.stdout.splitlines()[-1])))
-    return {way: (median(f for f, _ in both), median(w for _, w in both)) for way, both in found.items()}
+    return folder / "program", files
+
+
+def runs_in_c(program, files):
+    """Seconds from the start of the program to the end of its first run, and of a later run."""
+    begin = time.perf_counter()
+    done = subprocess.run([program, *files], cwd=program.parent, stdout=subprocess.PIPE, text=True, check=True)
+    runs = [float(line) for line in done.stdout.split()]
+    return time.perf_counter() - begin - sum(runs[1:]), median(runs[len(runs) // 2 :])
 
 
 def here(way, library):
-    model, feeds = pickle.load(sys.stdin.buffer)
+    """Seconds of a first run, from NumPy's import on, and of a later run, in this process."""
+    model, feeds = given()
     begin = time.perf_counter()
     if way == "compiled":
         import rondel
 
         session = rondel.load_compiled(library)
     else:
-        session = measuring.make_session("rondel" if way == "session" else way, model, 1, {})
+        session = measuring.make_session({"session": "rondel"}.get(way, way), model, 1, {})
     session.run(None, feeds)
     first = time.perf_counter() - begin
     times = []
@@ -151,11 +156,17 @@ def here(way, library):
         start = time.perf_counter()
         session.run(None, feeds)
         times.append(time.perf_counter() - start)
-    print(json.dumps([first, median(times[len(times) // 2 :])]))
+    return first, median(times[len(times) // 2 :])
+
+
+def table(rows):
+    from rondel.texts import render
+
+    return render(HEAD, rows, right=HEAD[2:])
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--here"]:
-        here(*sys.argv[2:])
+        print(json.dumps(here(*sys.argv[2:])))
     else:
         sys.exit(main())

@@ -1,23 +1,22 @@
 """The time of deepx lines: single lines on small tensors, and a chain of lines compared with the same chain as an ONNX model.
 
-    python bench/deepx.py
+    ./dev bench deepx                  every line and the chains
+    ./dev bench deepx --only matmul    those whose text contains "matmul" (may be given again)
 
-"The first time" is a line of a form that the session has not run before: it is checked, and a graph and a plan are built. "Again"
-is the same line with other numbers. Both are CPU time of the calling thread. The chain is ten element-wise ops on 1e6 floats, one
-thread; the engines take turns. Medians.
+"first" is a line of a form that the session has not run before: it is checked, and a graph and a plan are built. "again" is the same line
+once more. Both are CPU time of the calling thread. A chain is ten element-wise ops on 1e6 floats; lines and model take turns. One thread.
+Medians. Limits: what "again" and "ratio" should not exceed. Exit code: 0; 1 if the results of a chain and its model differ.
 """
 
+import sys
 import time
 from statistics import median
 
 import numpy as np
-import onnx
 import onnx.parser
+from commands import Parser, Table, machine, require
+from harness import disagreement, run_times, session, warm_up
 
-import rondel
-from rondel import deepx
-
-ROUNDS = 40
 LIMIT_US = 20
 LIMIT_RATIO = 1.2
 LINES = [
@@ -39,33 +38,34 @@ CHAIN = [
     ("sub_scalar", "Sub", 0.25), ("max_scalar", "Max", 0.1), ("log", "Log", None), ("mul_scalar", "Mul", 0.5),
     ("add_scalar", "Add", 2.0), ("div_scalar", "Div", 3.0),
 ]  # fmt: skip
+CHAINS = {"ten lines into one tensor": False, "ten lines, each into a tensor of its own": True}  #: name to `every` of `chain_times`
 
 
 def small_session():
-    session = deepx.Session(threads=1)
+    from rondel import deepx
+
+    made = deepx.Session(threads=1)
     for name in ("t1", "t2", "t3", "t1_grad", "t2_grad", "t3_grad"):
-        session[name] = np.ones((4, 4), np.float32)
-    session["row"] = np.zeros(4, np.float32)
-    session.run("argset@float32 0.5->a1")
-    return session
+        made[name] = np.ones((4, 4), np.float32)
+    made["row"] = np.zeros(4, np.float32)
+    made.run("argset@float32 0.5->a1")
+    return made
 
 
-def line_times(line):
+def line_times(line, rounds):
     """Microseconds of a line: (the first time, again), through Python."""
     firsts = []
-    for _ in range(10):
-        session = small_session()
+    for _ in range(rounds):
+        made = small_session()
         begin = time.thread_time()
-        session.run(line)
+        made.run(line)
         firsts.append(time.thread_time() - begin)
-    for _ in range(2000):
-        session.run(line)
-    time.sleep(0.3)  # hot programs are compiled in the background
+    warm_up(lambda: made.run(line))
     again = []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         begin = time.thread_time()
         for _ in range(100):
-            session.run(line)
+            made.run(line)
         again.append((time.thread_time() - begin) / 100)
     return 1e6 * median(firsts), 1e6 * median(again)
 
@@ -85,39 +85,46 @@ def chain_model(outputs):
     ).SerializeToString()
 
 
-def chain_times(every):
-    """Milliseconds of the chain: (as lines, as a model). every: each line writes another tensor, and all are outputs of the model."""
+def chain_times(every, rounds):
+    """(milliseconds of the chain as lines, as a model, the difference of the results). every: each line writes another tensor, and all are
+    outputs of the model."""
+    from rondel import deepx
+
     x = np.random.default_rng(0).uniform(0.1, 0.5, 1_000_000).astype(np.float32)
     names = [f"t{k}" for k in range(11)] if every else ["t0"] + ["t10"] * 10
-    session = deepx.Session(threads=1)
+    made = deepx.Session(threads=1)
     for name in set(names):
-        session[name] = x
-    program = chain_program(names)
-    options = rondel.SessionOptions()
-    options.intra_op_num_threads = 1
-    model = rondel.InferenceSession(chain_model(names[1:] if every else names[-1:]), options)
-    runs = {"lines": lambda: session.run(program), "model": lambda: model.run(None, {"t0": x})}
-    times = {name: [] for name in runs}
-    for round_ in range(2 * ROUNDS):
-        for name, run in runs.items():
-            begin = time.perf_counter()
-            run()
-            if round_ >= ROUNDS:
-                times[name].append(time.perf_counter() - begin)
-    np.testing.assert_allclose(session["t10"], model.run(["t10"], {"t0": x})[0], 1e-6)
-    return [1e3 * median(times[name]) for name in runs]
+        made[name] = x
+    program, model = chain_program(names), session("rondel", chain_model(names[1:] if every else names[-1:]))
+    runs = {"lines": lambda: made.run(program), "model": lambda: model.run(None, {"t0": x})}
+    for run in runs.values():
+        warm_up(run)
+    times = run_times(runs, rounds)
+    return *(1e3 * median(times[name]) for name in runs), disagreement([made["t10"]], model.run(["t10"], {"t0": x}))
 
 
-def main():
-    print(f"{'line, on float32[4, 4]':<54} {'first, us':>10} {'again, us':>10}   (limit {LIMIT_US})")
-    for line in LINES:
-        first, again = line_times(line)
-        print(f"{line:<54} {first:>10.0f} {again:>10.1f}", flush=True)
-    print(f"\n{'ten lines on 1e6 floats':<54} {'lines, ms':>10} {'model, ms':>10} {'ratio':>6}   (limit {LIMIT_RATIO})")
-    for every, text in ((False, "into one tensor"), (True, "each into a tensor of its own")):
-        lines, model = chain_times(every)
-        print(f"{text:<54} {lines:>10.2f} {model:>10.2f} {lines / model:>6.2f}", flush=True)
+def main(arguments=None):
+    options = Parser("deepx", __doc__, [*LINES, *CHAINS], rounds=20).parse_args(arguments)
+    require("rondel")
+    wrong = []
+    if lines := [name for name in options.rows if name in LINES]:
+        table = Table("line, on float32[4, 4]", LINES, "first, us", "again, us", "limit")
+        for line in lines:
+            first, again = line_times(line, options.rounds)
+            table.add(line, f"{first:.0f}", f"{again:.1f}", f"{LIMIT_US}")
+        print()
+    if chains := [name for name in options.rows if name in CHAINS]:
+        table = Table("on 1e6 floats", CHAINS, "lines, ms", "model, ms", "ratio", "limit")
+        for name in chains:
+            as_lines, as_model, difference = chain_times(CHAINS[name], options.rounds)
+            table.add(name, f"{as_lines:.2f}", f"{as_model:.2f}", f"{as_lines / as_model:.2f}", f"{LIMIT_RATIO}")
+            if difference > 1e-6:
+                wrong.append(f"{name}: the results differ by {difference:.1e}")
+    print(machine())
+    for text in wrong:
+        print(text, file=sys.stderr)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

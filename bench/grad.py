@@ -1,19 +1,17 @@
 """The cost of gradients: the time of value and gradients together over that of the value, compared with JAX; one table.
 
-    python bench/grad.py          every case
-    python bench/grad.py lstm     cases whose names contain all the words
+    ./dev bench grad                every case
+    ./dev bench grad --only lstm    those whose names contain "lstm" (may be given again)
 
-JAX takes part where it is installed (pip install jax): `value_and_grad` of `lax.scan`, compiled. One thread each. Times are
-medians of rounds in which value and gradient, and the engines, take turns. `peak` is the memory that loading and running the
-model with its gradient adds, at most, to a fresh process; `sqrt`: with checkpoints. Equal: the gradients differ from JAX's by at most 1e-4
-of their size.
+JAX takes part where it is installed (.venv/bin/pip install jax): `value_and_grad` of `lax.scan`, compiled. One thread each. Times are
+medians of rounds in which value and gradient, and the engines, take turns. ratio: of gradient to value; limit: the most that it should be.
+peak: the memory that loading and a second of runs of the model with its gradient add, at most, to a fresh process. sqrt: with checkpoints.
+equal: the gradients differ from JAX's by at most 1e-4 of their size; exit code: 0; 1 if they do not.
 """
 
 import importlib.util
-import json
 import math
 import os
-import subprocess
 import sys
 from dataclasses import dataclass
 from statistics import median
@@ -21,12 +19,10 @@ from typing import Callable
 
 import numpy as np
 import onnx.parser
-from rondel.benchmarking import peak_memory
-
-import harness
+from commands import Parser, Table, machine, measuring, require
+from harness import ONE_THREAD_XLA, measure_in_turns, session, warm_up
 from workloads import lstm as lstm_cell
 
-ROUNDS = 9
 HEAD = '<ir_version: 10, opset_import: ["" : 21]>\n'
 
 
@@ -217,12 +213,12 @@ def models(case):
 
 def calls_of_rondel(case):
     feeds = case.feeds()
-    value, gradient = (harness.session("rondel", model) for model in models(case))
-    return (lambda: value.run(None, feeds)), (lambda: gradient.run(None, feeds))
+    value, gradient = (session("rondel", model) for model in models(case))
+    return {"value": lambda: value.run(None, feeds), "gradient": lambda: gradient.run(None, feeds)}
 
 
 def calls_of_jax(case):
-    os.environ.setdefault("XLA_FLAGS", harness.ONE_THREAD_XLA)
+    os.environ.setdefault("XLA_FLAGS", ONE_THREAD_XLA)
     import jax
 
     loss, feeds = case.jax(), {name: jax.numpy.asarray(x) for name, x in case.feeds().items()}
@@ -238,21 +234,19 @@ def calls_of_jax(case):
         found, gradients = jax.block_until_ready(gradient(*feeds.values()))
         return [found, *gradients]
 
-    return (lambda: jax.block_until_ready(value(*feeds.values()))), both
+    return {"value": lambda: jax.block_until_ready(value(*feeds.values())), "gradient": both}
 
 
-def measure(case, engines):
+ENGINES = {"rondel": calls_of_rondel, "jax": calls_of_jax}
+
+
+def measure(case, engines, rounds):
     """For each engine: (median seconds of value, of value and gradients, outputs of value and gradients)."""
-    calls = {engine: {"rondel": calls_of_rondel, "jax": calls_of_jax}[engine](case) for engine in engines}
-    for pair in calls.values():
-        for call in pair:
-            harness.warm_up(call)
-    times = {engine: ([], []) for engine in engines}
-    for _ in range(ROUNDS):
-        for engine, pair in calls.items():
-            for call, found in zip(pair, times[engine]):
-                found.append(harness.seconds_per_call(call, 0.1))
-    return {engine: (median(times[engine][0]), median(times[engine][1]), calls[engine][1]()) for engine in engines}
+    calls = {(engine, what): call for engine in engines for what, call in ENGINES[engine](case).items()}
+    for call in calls.values():
+        warm_up(call)
+    times = measure_in_turns(calls, rounds)
+    return {engine: (median(times[engine, "value"]), median(times[engine, "gradient"]), calls[engine, "gradient"]()) for engine in engines}
 
 
 def equal(ours, theirs):
@@ -263,45 +257,32 @@ def equal(ours, theirs):
     return all(close(a, b) for a, b in zip(ours, theirs, strict=True))
 
 
-def memory_of(name):
-    answer = subprocess.run([sys.executable, __file__, "--memory-of", name], capture_output=True, text=True, check=True)
-    return json.loads(answer.stdout.splitlines()[-1])
-
-
-def print_own_memory(case):
+def peak_text(case):
     _, gradient = models(case)
-    feeds = case.feeds()
-    with peak_memory() as peak:
-        loaded = harness.session("rondel", gradient)
-        for _ in range(2):
-            loaded.run(None, feeds)
-    print(json.dumps(peak["bytes"] / 2**20))
+    peak = measuring.in_own_process("rondel", gradient, case.feeds(), 1, {})["peak_bytes"]
+    return "" if peak is None else f"{peak / 2**20:.1f}"
 
 
-def main(words):
+def main(arguments=None):
+    options = Parser("grad", __doc__, CASES, rounds=9).parse_args(arguments)
+    require("rondel")
     engines = ["rondel", *(["jax"] if importlib.util.find_spec("jax") else [])]
-    head = ("case", "engine", "value, ms", "gradient, ms", "ratio", "limit", "peak, MiB", "equal")
-    line = "{:<18} {:<7} {:>10} {:>13} {:>6} {:>6} {:>10}  {}"
-    print(line.format(*head))
-    for name, case in CASES.items():
-        if not all(word in name for word in words):
-            continue
-        found = measure(case, engines)
-        for engine in engines:
-            value, gradient, outputs = found[engine]
-            first = engine == "rondel"
-            same = ("yes" if equal(outputs, found["jax"][2]) else "NO") if first and "jax" in found else ""
-            print(
-                line.format(
-                    name if first else "", engine, f"{1e3 * value:.3f}", f"{1e3 * gradient:.3f}", f"{gradient / value:.2f}",
-                    f"{case.limit or ''}" if first else "", f"{memory_of(name):.1f}" if first else "", same,
-                ).rstrip(),
-                flush=True,
-            )  # fmt: skip
+    table = Table("case", CASES, "engine", "value, ms", "gradient, ms", "ratio", "limit", "peak, MiB", "equal")
+    differing = []
+    for name in options.rows:
+        case = CASES[name]
+        found = measure(case, engines, options.rounds)
+        same = "" if "jax" not in found else "yes" if equal(found["rondel"][2], found["jax"][2]) else "NO"
+        if same == "NO":
+            differing.append(name)
+        for engine, (value, gradient, _) in found.items():
+            ours = (f"{case.limit or ''}", peak_text(case), same) if engine == "rondel" else ("", "", "")
+            table.add(name if engine == "rondel" else "", engine, f"{1e3 * value:.3f}", f"{1e3 * gradient:.3f}", f"{gradient / value:.2f}", *ours)
+    if "jax" not in engines:
+        print("JAX is not installed, so that nothing is compared: .venv/bin/pip install jax")
+    print(machine())
+    return 1 if differing else 0
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--memory-of"]:
-        print_own_memory(CASES[sys.argv[2]])
-    else:
-        main(sys.argv[1:])
+    sys.exit(main())

@@ -5,7 +5,6 @@ The measuring itself is that of `rondel bench`. The peak memory of each engine i
 
 import ctypes
 import functools
-import importlib.util
 import json
 import os
 import subprocess
@@ -13,36 +12,19 @@ import sys
 import time
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from statistics import median
 from typing import Any, Callable, Optional
 
 import numpy as np
+from commands import RESULTS, ROOT, in_new_process, measuring
 from onnx import numpy_helper, parser
 from spellings import spell
 
-BENCH = Path(__file__).resolve().parent
 ONE_THREAD_XLA = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 PEERS = ("rondel", "onnxruntime", "jax", "by hand")
-LIBRARY = BENCH.parent / "build" / "bench" / "by_hand.so"
+TOLERANCE = 1e-3  #: of `disagreement` between engines, where a row has none of its own; products are added in another order
 
-
-def _measuring():
-    """rondel/benchmarking.py, without importing rondel: a process that measures another engine does not hold it."""
-    path = BENCH.parent / "python" / "rondel" / "benchmarking.py"
-    spec = importlib.util.spec_from_file_location("benchmarking", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-measuring = _measuring()
-disagreement, measure_in_turns, seconds_per_call, warm_up = (
-    measuring.disagreement,
-    measuring.measure_in_turns,
-    measuring.seconds_per_call,
-    measuring.warm_up,
-)
+disagreement, measure_in_turns, warm_up = measuring.disagreement, measuring.measure_in_turns, measuring.warm_up
 
 
 @dataclass
@@ -54,18 +36,13 @@ class Workload:
     model: Any  #: a serialized ModelProto; in a spelling, it may be a Network of rondel.network
     feeds: dict  #: name to array
     trips: int  #: number of trips of one call
-    first: Optional[dict] = (
-        None  #: feeds that make the first run short, for measuring the time to load
-    )
+    first: Optional[dict] = None  #: feeds that make the first run short, for measuring the time to load
     limit_ns: Optional[float] = None  #: the largest allowed time of a trip in Rondel
     limit_by_hand: Optional[float] = None  #: the largest allowed multiple of by_hand's time
     limit_ratio: Optional[float] = None  #: the largest allowed multiple of ONNX Runtime's time
     tolerance: float = 1e-5  #: bound of |difference| / (1 + |reference|), against ONNX Runtime
-    call: Optional[Callable] = None  #: call(session, feeds) -> outputs; default: session.run
-    jax: Optional[Callable] = (
-        None  #: jax() -> a function without arguments that returns the outputs
-    )
-
+    call: Optional[Callable] = None  #: call(session, feeds) -> outputs, in several runs; default: one session.run
+    jax: Optional[Callable] = None  #: jax() -> a function without arguments that returns the outputs
     by_hand: Optional[Callable] = None  #: the computation in C++: by_hand() -> (function, its outputs)
     spelled: Callable = dict  #: spellings of its own: spelled() -> {name: model}
     unspelled: tuple = ()  #: spellings (see spellings.py) that this workload has not
@@ -85,21 +62,36 @@ class Measurement:
     outputs: Any
 
 
-def session(engine, model):
-    """A session on one thread; `engine` is the name of a module with onnxruntime's interface."""
+def session(engine, model, threads=1, **options):
+    """A session; `engine` is the name of a module with onnxruntime's interface. options: of Rondel's SessionOptions."""
     if hasattr(model, "build_session"):
-        options = __import__(engine).SessionOptions()
-        options.intra_op_num_threads = 1
-        return model.build_session(options)
-    return measuring.make_session(engine, model, 1, {})
+        chosen = __import__(engine).SessionOptions()
+        chosen.intra_op_num_threads = threads
+        return model.build_session(chosen)
+    return measuring.make_session(engine, model, threads, options)
+
+
+def run_times(calls, rounds):
+    """The seconds of each single call, for each of these named functions. They take turns as in `measure_in_turns`."""
+    times = {who: [] for who in calls}
+
+    def timed(who):
+        begin = time.perf_counter()
+        calls[who]()
+        times[who].append(time.perf_counter() - begin)
+
+    measure_in_turns({who: partial(timed, who) for who in calls}, rounds, pause=measuring.PAUSE, most_seconds=measuring.MOST_SECONDS)
+    return times
 
 
 def prepare(engine, workload):
-    """Load, compile and run: (function that makes one call, seconds to load, outputs).
+    """Loads, compiles and runs: (function that makes one call, seconds to load).
 
     An engine may compile when the session is made or at the first run. So the time to load is the
     time to make the session and run it once, minus the time of a second run.
     """
+    if engine == "by hand":
+        library_by_hand()  # compiled for all workloads together: no part of the time to load
     start = time.perf_counter()
     if engine == "jax":
         os.environ.setdefault("XLA_FLAGS", ONE_THREAD_XLA)
@@ -121,7 +113,7 @@ def prepare(engine, workload):
     start = time.perf_counter()
     first()
     usual = time.perf_counter() - start
-    return call, max(0.0, ready - usual), call()
+    return call, max(0.0, ready - usual)
 
 
 def measure(workload, engines, rounds, report=lambda done: None):
@@ -129,18 +121,19 @@ def measure(workload, engines, rounds, report=lambda done: None):
     prepared = {engine: prepare(engine, workload) for engine in engines}
     for name, spelled in spell(workload).items():
         prepared["rondel", name] = prepare("rondel", spelled)
-    calls = {who: call for who, (call, _, _) in prepared.items()}
+    calls = {who: call for who, (call, _) in prepared.items()}
     for call in calls.values():
         warm_up(call)
     seconds = measure_in_turns(calls, rounds, report)
+    outputs = {who: call() for who, call in calls.items()}  # of the code that was timed
     return {
         who: Measurement(
             trip_ns=median(seconds[who]) / workload.trips * 1e9,
             load_ms=ready * 1e3,
             peak_mib=None,
-            outputs=outputs,
+            outputs=outputs[who],
         )
-        for who, (_, ready, outputs) in prepared.items()
+        for who, (_, ready) in prepared.items()
     }
 
 
@@ -167,11 +160,11 @@ def by_hand(name, *arguments):
 @functools.cache
 def library_by_hand():
     """by_hand.cpp, compiled for this machine."""
-    source = BENCH / "by_hand.cpp"
-    LIBRARY.parent.mkdir(parents=True, exist_ok=True)
+    library = RESULTS / "by_hand.so"
+    library.parent.mkdir(parents=True, exist_ok=True)
     flags = ["-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC", "-std=c++20"]
-    subprocess.run(["c++", *flags, str(source), "-o", str(LIBRARY)], check=True)
-    return ctypes.CDLL(str(LIBRARY))
+    subprocess.run(["c++", *flags, ROOT / "bench" / "by_hand.cpp", "-o", library], check=True)
+    return ctypes.CDLL(str(library))
 
 
 def peak_memory(engine, name):
@@ -182,15 +175,10 @@ def peak_memory(engine, name):
     """
     if engine in ("jax", "by hand"):
         return None
-    answer = subprocess.run(
-        [sys.executable, __file__, engine, name], capture_output=True, text=True, check=False
-    )
-    if answer.returncode != 0:
-        raise RuntimeError(f"measuring the memory of {name} in {engine} failed:\n{answer.stderr}")
-    return json.loads(answer.stdout.splitlines()[-1])["mib"]
+    return in_new_process(__file__, engine, name)
 
 
-def _measure_own_memory(engine, name):
+def _own_memory(engine, name):
     from workloads import load
 
     workload = load(name)
@@ -199,8 +187,8 @@ def _measure_own_memory(engine, name):
         loaded = session(engine, workload.model)
         for _ in range(2):
             workload.run(loaded)
-    print(json.dumps({"mib": None if peak["bytes"] is None else peak["bytes"] / 2**20}))
+    return None if peak["bytes"] is None else peak["bytes"] / 2**20
 
 
 if __name__ == "__main__":
-    _measure_own_memory(*sys.argv[1:])
+    print(json.dumps(_own_memory(*sys.argv[1:])))

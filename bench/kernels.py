@@ -1,25 +1,24 @@
 """The time of single ops that are common in real models, compared with ONNX Runtime; one table.
 
-    python bench/kernels.py [WORDS]
+    ./dev bench kernels                every row
+    ./dev bench kernels --only conv    those whose names contain "conv" (may be given again)
 
-WORDS select the rows whose names contain all of them. A model has several nodes of one op, each with an input of its own, so
-that they share the cost of a call from Python. That cost is measured with a nearly empty model (the first row) and subtracted. The
-engines take turns; figures are medians, and the last column is the ratio of the fastest calls, which depends less on other load of the
-machine. One thread each.
+A model has several nodes of one op, each with an input of its own, so that they share the cost of a call from Python. That cost is measured
+with a nearly empty model (the first row) and subtracted. The engines take turns; figures are medians. ratio: Rondel's time divided by ONNX
+Runtime's; fastest: the ratio of the fastest calls, which depends less on other load of the machine. One thread each. Exit code: 0; 1 if
+outputs differ by more than 1e-3.
 """
 
 import sys
-import time
 from statistics import median
 
 import numpy as np
 import onnx
+from commands import ENGINES, Parser, Table, machine, require
+from harness import TOLERANCE, disagreement, run_times, session, warm_up
 from onnx import helper
 
-import harness
-
 NODES = 8
-SECONDS = 1.0
 F16, F32 = np.float16, np.float32
 
 
@@ -86,39 +85,42 @@ def model(op, inputs, attributes, outputs):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), feeds
 
 
-def seconds_per_call(row):
-    """For each engine: (median, minimum) of the seconds of a call."""
+def measure(row, rounds):
+    """(the median and the minimum of the seconds of a call of each engine, the difference of their outputs)."""
     proto, feeds = model(*row)
     calls = {}
-    for engine in ("rondel", "onnxruntime"):
-        session = harness.session(engine, proto.SerializeToString())
-        calls[engine] = lambda session=session: session.run(None, feeds)
-        harness.warm_up(calls[engine], 0.3)
-    times = {engine: [] for engine in calls}
-    end = time.perf_counter() + SECONDS
-    while time.perf_counter() < end:
-        for engine, call in calls.items():
-            begin = time.perf_counter()
-            call()
-            times[engine].append(time.perf_counter() - begin)
-    return {engine: np.array([median(found), min(found)]) for engine, found in times.items()}
+    for engine in ENGINES:
+        made = session(engine, proto.SerializeToString())
+        calls[engine] = lambda made=made: made.run(None, feeds)
+        warm_up(calls[engine])
+    outputs = [call() for call in calls.values()]
+    times = run_times(calls, rounds)
+    return [np.array([median(found), min(found)]) for found in times.values()], disagreement(*outputs)
 
 
-def main():
-    chosen = [name for name in ROWS if all(word in name for word in sys.argv[1:])]
-    call = seconds_per_call(("Neg", [(F32, (4,))], {}, 1))
-    print(f"{'op':<30} {'rondel, us':>11} {'ONNX Runtime, us':>17} {'ratio':>6} {'fastest':>8}")
-    print_row(f"a call, {NODES} inputs and outputs", *(1e6 * call[engine] for engine in call))
-    for name in chosen:
-        times = seconds_per_call(ROWS[name])
-        print_row(name, *(1e6 * (times[engine] - call[engine]) / NODES for engine in call))
+def main(arguments=None):
+    options = Parser("kernels", __doc__, ROWS, rounds=25).parse_args(arguments)
+    require(*ENGINES)
+    alone = f"a call, {NODES} inputs and outputs"
+    table = Table("op", [alone, *ROWS], "rondel, us", "ONNX Runtime, us", "ratio", "fastest")
 
+    def add(name, ours, theirs):
+        usual, fastest = ours / theirs
+        table.add(name, f"{1e6 * ours[0]:.1f}", f"{1e6 * theirs[0]:.1f}", f"{usual:.2f}", f"{fastest:.2f}")
 
-def print_row(name, ours, theirs):
-    """Prints the median and the minimum of each engine, in microseconds."""
-    usual, fastest = ours / theirs
-    print(f"{name:<30} {ours[0]:>11.1f} {theirs[0]:>17.1f} {usual:>6.2f} {fastest:>8.2f}", flush=True)
+    call, _ = measure(("Neg", [(F32, (4,))], {}, 1), options.rounds)
+    add(alone, *call)
+    wrong = []
+    for name in options.rows:
+        times, difference = measure(ROWS[name], options.rounds)
+        add(name, *((found - empty) / NODES for found, empty in zip(times, call)))
+        if difference > TOLERANCE:
+            wrong.append(f"{name}: the outputs differ by {difference:.1e}")
+    print(machine())
+    for text in wrong:
+        print(text, file=sys.stderr)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

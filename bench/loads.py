@@ -1,23 +1,24 @@
 """The time to make a session for graphs of many nodes, compared with ONNX Runtime; one table.
 
-    python bench/loads.py
+    ./dev bench loads                 every form
+    ./dev bench loads --only chain    the forms whose names contain "chain" (may be given again)
 
-Models of 16,000 nodes of several forms, and 300 nested loops made with the network builder. Figures are the CPU time of
-the calling thread, medians of rounds in which the engines take turns. Each graph is also measured with half as many nodes, to
-show that the time grows linearly.
+Models of 16,000 nodes of several forms, and 300 nested loops made with the network builder, which ONNX Runtime does not read. Figures are
+the CPU time of the calling thread, medians of rounds in which the engines take turns; one thread each. ratio: ONNX Runtime's time divided by
+Rondel's. Each graph is also measured with half as many nodes, to show that the time grows linearly.
 """
 
+import sys
 import time
 from statistics import median
 
 import numpy as np
+from commands import ENGINES, Parser, Table, machine, measuring, require
+from harness import session
 from onnx import TensorProto, helper, numpy_helper
-
-import rondel
 
 NODES = 16_000
 LOOPS = 300
-ROUNDS = 5
 
 
 def made(nodes, outputs, constants=()):
@@ -80,35 +81,37 @@ def nested_loops(depth):
     network.build_session()
 
 
-def seconds(act):
-    begin = time.thread_time()
-    act()
-    return time.thread_time() - begin
+FORMS = {make.__name__: make for make in (chain, identities, constants, fan_out)}
 
 
-def ort(model):
-    import onnxruntime
+def milliseconds(acts, rounds):
+    """The median CPU time of the calling thread, for each of these named functions, which take turns."""
+    times = {who: [] for who in acts}
+    for order in measuring.turns(acts, rounds):
+        for who in order:
+            begin = time.thread_time()
+            acts[who]()
+            times[who].append(time.thread_time() - begin)
+    return {who: 1e3 * median(found) for who, found in times.items()}
 
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
-
-def main():
-    print(f"{'graph':<12} {'nodes':>7} {'rondel, ms':>11} {'ONNX Runtime, ms':>17}")
-    for make in (chain, identities, constants, fan_out):
-        for count in (NODES // 2, NODES):
-            model = make(count)
-            times = {engine: [] for engine in (rondel.InferenceSession, ort)}
-            for _ in range(ROUNDS):
-                for engine, found in times.items():
-                    found.append(seconds(lambda: engine(model)))
-            ours, theirs = (1e3 * median(t) for t in times.values())
-            print(f"{make.__name__:<12} {count:>7} {ours:>11.0f} {theirs:>17.0f}", flush=True)
-    for depth in (LOOPS // 2, LOOPS):
-        ours = 1e3 * median(seconds(lambda: nested_loops(depth)) for _ in range(ROUNDS))
-        print(f"{'nested_loops':<12} {depth:>7} {ours:>11.0f} {'':>17}", flush=True)
+def main(arguments=None):
+    options = Parser("loads", __doc__, [*FORMS, "nested_loops"], rounds=5).parse_args(arguments)
+    require(*ENGINES)
+    table = Table("graph", [*FORMS, "nested_loops"], "nodes", "rondel, ms", "ONNX Runtime, ms", "ratio")
+    for name in options.rows:
+        for count in (LOOPS // 2, LOOPS) if name == "nested_loops" else (NODES // 2, NODES):
+            if name == "nested_loops":
+                found = milliseconds({"rondel": lambda: nested_loops(count)}, options.rounds)
+                theirs = ("", "")
+            else:
+                model = FORMS[name](count)
+                found = milliseconds({engine: lambda engine=engine: session(engine, model) for engine in ENGINES}, options.rounds)
+                theirs = (f"{found['onnxruntime']:.0f}", f"{found['onnxruntime'] / found['rondel']:.2f}")
+            table.add(name, f"{count:,}", f"{found['rondel']:.0f}", *theirs)
+    print(machine())
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,26 +1,31 @@
 """The time of a step of MDF models, compared with modeci_mdf's own engine; one table.
 
-    python bench/mdf.py [--quick]
+    ./dev bench mdf                  every row
+    ./dev bench mdf --only States    those whose names contain "States" (may be given again)
+    ./dev bench mdf --quick          three rounds instead of nine
 
-The engines take turns in one process. Rondel runs all steps of a model as one loop, modeci_mdf's engine makes one call of
-`evaluate` per step. The time of a step is the median over rounds. The values after the steps are compared: exit code 1 if they differ, or if
-Rondel is less than 100 times as fast.
+The engines take turns in one process. Rondel runs all steps of a model as one loop, modeci_mdf's engine makes one call of `evaluate` per
+step; "by evaluate()": both are called for each step, as scripts do. The time of a step is the median over rounds. Exit code: 0; 1 if the
+values differ after the same steps, or if Rondel is less than 100 times as fast.
 """
 
 import contextlib
 import io
 import json
-import pathlib
 import sys
 import tempfile
-import time
+from functools import partial
+from pathlib import Path
 from statistics import median
 
 import numpy as np
+from commands import ROOT, Parser, Table, machine, require
+from harness import measure_in_turns, warm_up
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
 MODELS = ROOT / "tests" / "python" / "mdf"
-LEAST = 100  # the least allowed ratio of times
+LEAST = 100  #: the least allowed ratio of times
+APART = 1e-6  #: the largest allowed difference of values
+CHECKED = 40  #: steps after which values are compared
 
 
 def izhikevich(cells=20):
@@ -66,16 +71,15 @@ def izhikevich(cells=20):
     return json.dumps({"Izhikevich": {"format": "ModECI MDF v0.4", "graphs": {"network": graph}}})
 
 
-# name: (model, dt, values to compare)
-ROWS = {
+#: name: (model, dt, value to compare)
+RUNS = {
     "States": (MODELS / "states.json", 0.01, "sine_node.out_port"),
     "IAFs": (MODELS / "iafs.yaml", 0.1, "post.v"),
     "Izhikevich network of 20 cells": (izhikevich, 0.5, "cells.v"),
 }
 
-
-# Measured as in scripts, which call `evaluate` for each step: Rondel's EvaluableGraph and modeci_mdf's.
-SCRIPTS = {"States, evaluate() by evaluate()": (MODELS / "states.json", 0.01), "IAFs, evaluate() by evaluate()": (MODELS / "iafs.yaml", 0.1)}
+#: name: (model, dt)
+SCRIPTS = {"States, by evaluate()": (MODELS / "states.json", 0.01), "IAFs, by evaluate()": (MODELS / "iafs.yaml", 0.1)}
 
 
 class Engine:
@@ -98,78 +102,84 @@ class Engine:
         return np.asarray(self._graph.enodes[node].evaluable_outputs[port].curr_value)
 
 
-def measure(path, dt, name, rounds, seconds):
-    """(seconds per step of Rondel, of modeci_mdf; largest difference of values after the same steps)."""
+def loaded(source, folder):
+    """The path of a model; one that a function makes is written into the folder."""
+    if not callable(source):
+        return source
+    path = Path(folder) / "model.json"
+    path.write_text(source())
+    return path
+
+
+def compare_runs(path, dt, name, rounds):
+    """(seconds of a step in Rondel, in modeci_mdf; largest difference of values after the same steps)."""
     import rondel.mdf
 
-    model, check = rondel.mdf.load(path), 40
-    steps = 20_000
-    results = model.run(check, dt, record=[name])
-    apart = np.max(np.abs(results[name][-1] - Engine(path, dt, name).run(check)))
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:  # until the loop is compiled
-        model.run(steps, dt, record=[name])
-    ours, theirs = [], []
-    for _ in range(rounds):
-        begin = time.perf_counter()
-        model.run(steps, dt, record=[name])
-        ours.append((time.perf_counter() - begin) / steps)
-        engine = Engine(path, dt, name)
-        begin = time.perf_counter()
-        engine.run(check)
-        theirs.append((time.perf_counter() - begin) / check)
-    return median(ours), median(theirs), apart
+    model, engine = rondel.mdf.load(path), Engine(path, dt, name)
+    wanted = engine.run(CHECKED)
+    steps = {"rondel": 20_000, "modeci_mdf": CHECKED}
+    calls = {"rondel": partial(model.run, steps["rondel"], dt, record=[name]), "modeci_mdf": partial(engine.run, steps["modeci_mdf"])}
+    seconds = seconds_per_step(calls, steps, rounds)
+    got = model.run(CHECKED, dt, record=[name])[name][-1]  # by the code that was timed
+    return *seconds, np.max(np.abs(got - wanted))
 
 
-def measure_scripts(path, dt, rounds):
-    """(seconds per call of `evaluate` of Rondel's EvaluableGraph, of modeci_mdf's; largest difference of all ports after the same calls)."""
+def compare_scripts(path, dt, rounds):
+    """(seconds of a call of `evaluate` of Rondel's EvaluableGraph, of modeci_mdf's; largest difference of all ports after the same calls)."""
     from modeci_mdf.execution_engine import EvaluableGraph
     from modeci_mdf.utils import load_mdf
 
     import rondel.mdf
 
-    def seconds(graph, calls):
-        begin = time.perf_counter()
-        for _ in range(calls):
+    def evaluate(graph, times):
+        for _ in range(times):
             graph.evaluate(time_increment=dt)
-        return (time.perf_counter() - begin) / calls
 
-    ours, theirs = [], []
     with contextlib.redirect_stdout(io.StringIO()):
-        for _ in range(rounds):
-            both = rondel.mdf.EvaluableGraph(path), EvaluableGraph(load_mdf(str(path)).graphs[0], verbose=False)
-            for graph in both:
-                graph.evaluate()
-                seconds(graph, 40)
-            apart = max(
-                np.max(np.abs(both[0].enodes[node].evaluable_outputs[port].curr_value - found.curr_value))
-                for node, known in both[1].enodes.items()
-                for port, found in known.evaluable_outputs.items()
-            )
-            ours.append(seconds(both[0], 20_000))
-            theirs.append(seconds(both[1], 40))
-    return median(ours), median(theirs), apart
+        graphs = {"rondel": rondel.mdf.EvaluableGraph(path), "modeci_mdf": EvaluableGraph(load_mdf(str(path)).graphs[0], verbose=False)}
+        for graph in graphs.values():
+            graph.evaluate()
+            evaluate(graph, CHECKED)
+        apart = max(
+            np.max(np.abs(graphs["rondel"].enodes[node].evaluable_outputs[port].curr_value - found.curr_value))
+            for node, known in graphs["modeci_mdf"].enodes.items()
+            for port, found in known.evaluable_outputs.items()
+        )
+        steps = {"rondel": 1000, "modeci_mdf": 10}
+        return *seconds_per_step({who: partial(evaluate, graph, steps[who]) for who, graph in graphs.items()}, steps, rounds), apart
 
 
-def main(arguments):
-    quick = "--quick" in arguments
-    failed = False
-    print(f"{'model':32} {'Rondel':>10} {'modeci_mdf':>12} {'times as fast':>14}   apart")
+def seconds_per_step(calls, steps, rounds):
+    for call in calls.values():
+        warm_up(call)
+    return [median(found) / steps[who] for who, found in measure_in_turns(calls, rounds).items()]
+
+
+def main(arguments=None):
+    require("rondel", "modeci_mdf")
+    parser = Parser("mdf", __doc__, [*RUNS, *SCRIPTS])
+    parser.add_argument("--quick", action="store_true", help="three rounds")
+    options = parser.parse_args(arguments)
+    rounds = 3 if options.quick else 9
+    table = Table("model", [*RUNS, *SCRIPTS], "Rondel, ns", "modeci_mdf, us", "times as fast", "apart")
+    faults = []
     with tempfile.TemporaryDirectory() as folder:
-        for title, (source, dt, name) in ROWS.items():
-            path = source
-            if callable(source):
-                path = pathlib.Path(folder) / "model.json"
-                path.write_text(source())
-            ours, theirs, apart = measure(path, dt, name, 3 if quick else 9, 0.5 if quick else 2)
-            failed = failed or theirs < LEAST * ours or not apart < 1e-6
-            print(f"{title:32} {ours * 1e9:>7.0f} ns {theirs * 1e6:>9.0f} us {theirs / ours:>14.0f}   {apart:.1g}")
-    for title, (path, dt) in SCRIPTS.items():
-        ours, theirs, apart = measure_scripts(path, dt, 3 if quick else 9)
-        failed = failed or not apart < 1e-6
-        print(f"{title:32} {ours * 1e9:>7.0f} ns {theirs * 1e6:>9.0f} us {theirs / ours:>14.0f}   {apart:.1g}")
-    return int(failed)
+        for title in options.rows:
+            if title in RUNS:
+                source, dt, name = RUNS[title]
+                ours, theirs, apart = compare_runs(loaded(source, folder), dt, name, rounds)
+            else:
+                ours, theirs, apart = compare_scripts(*SCRIPTS[title], rounds)
+            table.add(title, f"{1e9 * ours:,.0f}", f"{1e6 * theirs:,.0f}", f"{theirs / ours:,.0f}", f"{apart:.1g}")
+            if theirs < LEAST * ours:
+                faults.append(f"{title}: {theirs / ours:.0f} times as fast; expected {LEAST}")
+            if not apart < APART:
+                faults.append(f"{title}: the values differ by {apart:.1g}")
+    print(machine())
+    for text in faults:
+        print(text, file=sys.stderr)
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

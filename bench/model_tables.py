@@ -2,9 +2,10 @@
 
 import math
 
-ENGINES = ("rondel", "onnxruntime")
+from commands import ENGINES
+
 THREADS = (1, 2)
-LIMIT = 1.1  #: the greatest ratio that we accept
+LIMIT = 1.1  #: the greatest ratio that is accepted
 
 PAGE = """\
 # Performance

@@ -1,8 +1,8 @@
 """Models and single ops beside ONNX Runtime, with one thread and two; one table.
 
-    python bench/models.py                   all of them, which takes half an hour
-    python bench/models.py --only sklearn    those whose names contain "sklearn" (may be given again)
-    python bench/models.py --write           also writes docs/performance.md
+    ./dev bench models                   all of them, which takes half an hour
+    ./dev bench models --only sklearn    those whose names contain "sklearn" (may be given again)
+    ./dev bench models --write           also writes docs/performance.md
 
 Models: those of tests/exported, and those that installed Python packages bring along. Ops: one case for each op of
 tests/python/ops/op_cases.py. The engines take turns in one process, 20 ms each, each round in another order. A time is that of the median
@@ -12,13 +12,12 @@ machine does. The peak memory of a model is measured in a process of its own for
 The rows are kept in build/bench/models.json: --only measures some of them anew. Exit code: 0; 1 if outputs differ by more than 1e-3 (but for ops where docs/ops.md says so).
 """
 
-import argparse
+import contextlib
 import functools
 import importlib.util
 import json
 import os
 import sys
-import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,20 +26,18 @@ from statistics import median
 
 import numpy as np
 import onnx
-from harness import BENCH, measuring
+from commands import ENGINES, RESULTS, ROOT, Parser, measuring, require
+from harness import TOLERANCE, disagreement, run_times, session, warm_up
+from model_tables import THREADS, page, summary, table
 from onnx import helper, numpy_helper
-from model_tables import ENGINES, THREADS, page, summary, table
 
-ROOT = BENCH.parent
-RESULTS = ROOT / "build" / "bench" / "models.json"
 PAGE = ROOT / "docs" / "performance.md"
-TOLERANCE = 1e-3  #: of |difference| / (1 + |reference|); products are added in another order
 SIZE, ROWS = 40, 1000  #: of the programs in tests/exported: their length; rows for models of scikit-learn
 SEED = 7
 DIFFERENT = {"StringSplit"}  #: ops whose results differ on purpose: docs/ops.md says why
 WARM_UP = 0.3  #: seconds; the code is compiled before the first run
 
-sys.path.append(str(ROOT / "tests"))
+sys.path += [str(ROOT / "tests"), str(ROOT / "tests" / "python" / "ops")]
 
 
 @dataclass
@@ -51,6 +48,10 @@ class Case:
     name: str
     make: Callable
     options: dict = field(default_factory=dict)  #: of Rondel's session
+
+    @property
+    def title(self):
+        return f"{self.kind} {self.name}"
 
 
 # ---- models --------------------------------------------------------------------------------------------------
@@ -81,15 +82,12 @@ PACKAGES = {
 }
 
 
-def packaged_models():
-    """The models of installed packages, which are not imported."""
-    for package, shapes in PACKAGES.items():
+def packaged_models(packages=PACKAGES):
+    """The models of those of the packages that are installed; the packages are not imported."""
+    for package in packages:
         found = importlib.util.find_spec(package)
-        if found is None:
-            say(f"{package} is not installed: its models are left out\n")
-            continue
-        for path in sorted(Path(found.submodule_search_locations[0]).rglob("*.onnx")):
-            yield Case("model", f"{package}/{path.stem}", functools.partial(packaged, path, shapes))
+        for path in sorted(Path(found.submodule_search_locations[0]).rglob("*.onnx")) if found else ():
+            yield Case("model", f"{package}/{path.stem}", functools.partial(packaged, path, PACKAGES[package]))
 
 
 def packaged(path, shapes):
@@ -121,25 +119,31 @@ WEIGHTS = {
 
 def ops():
     """One case for each op: that with the most elements, in f32 if the op takes it; element-wise ops are given 65,536 elements."""
-    op_cases = own_op_cases()
-    op_cases.SHAPES, op_cases.PAIRS = [(256, 256)], [((256, 256), (256, 256))]
+    import op_cases
+
     for op, (dtypes, cases, _) in op_cases.OPS.items():
         yield Case("op", op, functools.partial(op_case, op, "float32" if "float32" in dtypes else dtypes[0], cases))
 
 
-def own_op_cases():
-    """tests/python/ops/op_cases.py as a module of our own, which may be changed."""
-    spec = importlib.util.spec_from_file_location("bench_op_cases", ROOT / "tests/python/ops/op_cases.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@contextlib.contextmanager
+def large_operands():
+    """Element-wise ops of op_cases.py are given large inputs."""
+    import op_inputs
+
+    before = op_inputs.SHAPES, op_inputs.PAIRS
+    op_inputs.SHAPES, op_inputs.PAIRS = [(256, 256)], [((256, 256), (256, 256))]
+    try:
+        yield
+    finally:
+        op_inputs.SHAPES, op_inputs.PAIRS = before
 
 
 def op_case(op, dtype, cases):
     def size(case):
         return sum(x.size for x in case[0] if x is not None)
 
-    inputs, attributes, outputs = max(cases(np.random.default_rng(zlib.crc32(op.encode())), dtype, OPSET), key=size)
+    with large_operands():
+        inputs, attributes, outputs = max(cases(np.random.default_rng(zlib.crc32(op.encode())), dtype, OPSET), key=size)
     names = [f"x{k}" if x is not None else "" for k, x in enumerate(inputs)]
     node = helper.make_node(op, names, [f"y{k}" for k in range(outputs)], **attributes)
     ports, constants, feeds = [], [], {}
@@ -164,18 +168,6 @@ def op_case(op, dtype, cases):
 # ---- measuring -----------------------------------------------------------------------------------------------
 
 
-class Timed:
-    """A function without arguments, and the seconds of each of its calls."""
-
-    def __init__(self, call):
-        self.call, self.seconds = call, []
-
-    def __call__(self):
-        begin = time.perf_counter()
-        self.call()
-        self.seconds.append(time.perf_counter() - begin)
-
-
 def measure(case, rounds, memory):
     """The row of a case, which JSON can hold: kind, name; seconds, fastest: of a run, by threads and engine; peak_bytes, by engine;
     difference; load: the machine's load average; or error, what ONNX Runtime says where it does not run the case."""
@@ -185,49 +177,46 @@ def measure(case, rounds, memory):
         calls, outputs = {}, {}
         for engine in ENGINES:
             try:
-                session = measuring.make_session(engine, model, threads, case.options)
-                calls[engine] = functools.partial(session.run, None, feeds)
-                measuring.warm_up(calls[engine], WARM_UP)
+                calls[engine] = functools.partial(session(engine, model, threads, **case.options).run, None, feeds)
+                warm_up(calls[engine], WARM_UP)
                 outputs[engine] = calls[engine]()
             except Exception as error:
                 if engine == "rondel":
                     raise
                 return row | {"error": str(error).splitlines()[0]}
-        timed = {engine: Timed(call) for engine, call in calls.items()}
-        measuring.measure_in_turns(timed, rounds, pause=measuring.PAUSE, most_seconds=20)
-        row["seconds"][str(threads)] = {engine: median(call.seconds) for engine, call in timed.items()}
-        row["fastest"][str(threads)] = {engine: min(call.seconds) for engine, call in timed.items()}
-        row["difference"] = max(row["difference"], measuring.disagreement(outputs["rondel"], outputs["onnxruntime"]))
+        times = run_times(calls, rounds)
+        row["seconds"][str(threads)] = {engine: median(found) for engine, found in times.items()}
+        row["fastest"][str(threads)] = {engine: min(found) for engine, found in times.items()}
+        row["difference"] = max(row["difference"], disagreement(outputs["rondel"], outputs["onnxruntime"]))
     if memory and case.kind == "model":
         alone = {engine: measuring.in_own_process(engine, model, feeds, 1, case.options) for engine in ENGINES}
         row["peak_bytes"] = {engine: found["peak_bytes"] for engine, found in alone.items()}
     return row
 
 
-def cases(only):
-    for made in (exported_models, packaged_models, ops):
-        yield from (case for case in made() if not only or any(text in f"{case.kind} {case.name}" for text in only))
-
-
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", metavar="TEXT", help='a part of "model NAME" or "op NAME"')
-    parser.add_argument("--rounds", type=int, default=7, metavar="N", help="how many times each is measured (7)")
+    require(*ENGINES)
+    from rondel.progress import Progress
+
+    cases = {case.title: case for made in (exported_models, packaged_models, ops) for case in made()}
+    parser = Parser("models", __doc__, cases, rounds=7)
     parser.add_argument("--quick", action="store_true", help="three rounds, memory not measured")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)} from all rows that were measured")
-    parser.add_argument("--results", type=Path, default=RESULTS, metavar="FILE", help="where the rows are kept (build/bench/models.json)")
+    parser.add_argument("--results", type=Path, default=RESULTS / "models.json", metavar="FILE", help="where the rows are kept (build/bench/models.json)")
     options = parser.parse_args(arguments)
     os.environ["RONDEL_JIT"] = "2"  # code that is compiled before the first run, as it is after a while otherwise
-    chosen = list(cases(options.only))
-    rows = []
-    for done, case in enumerate(chosen):
-        say(f"{done + 1} of {len(chosen)}: {case.name}")
-        rows.append(measure(case, 3 if options.quick else options.rounds, not options.quick))
-    say("")
+    rows, progress = [], Progress(True, "measuring", len(options.rows))
+    for done, title in enumerate(options.rows):
+        progress.update(done, title)
+        rows.append(measure(cases[title], 3 if options.quick else options.rounds, not options.quick))
+    progress.clear()
     found = merged(options.results, rows, bool(options.only))
     print(table(rows))
     for line in summary(rows):
         print(line)
+    left_out = [package for package in PACKAGES if importlib.util.find_spec(package) is None]
+    if left_out and not options.only:
+        print(f"not installed, so that their models are left out: {', '.join(left_out)}")
     if options.write:
         PAGE.write_text(page(found, SIZE, ROWS))
         print(f"wrote {PAGE.relative_to(ROOT)}")
@@ -252,14 +241,6 @@ def merged(path, rows, keep):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(found, indent=1) + "\n")
     return found
-
-
-def say(text):
-    """Progress, redrawn on a terminal; elsewhere only complete lines are written."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
-    elif text.endswith("\n"):
-        print(text, end="", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

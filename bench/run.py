@@ -1,24 +1,23 @@
 """Each workload in Rondel and in other runtimes, in turn, in one process; one table.
 
-    python bench/run.py                       all workloads
-    python bench/run.py --only scalar_loop    one of them (may be given again)
-    python bench/run.py --spellings           a line for each spelling of a loop, too
-    python bench/run.py --quick               three rounds instead of eleven, memory not measured
+    ./dev bench                       all workloads
+    ./dev bench --only scalar_loop    one of them (may be given again)
+    ./dev bench --spellings           a line for each spelling of a loop, too
+    ./dev bench --quick               three rounds instead of eleven, memory not measured
 
-The table is also written to build/bench/latest.json. JAX takes part where it is installed. Exit
-code: 0; 1 when outputs differ from ONNX Runtime's by more than the workload allows; 2 when a
-workload could not run.
+The table is also written to build/bench/latest.json. JAX takes part where it is installed
+(.venv/bin/pip install jax). Exit code: 0; 1 when outputs differ from ONNX Runtime's by more than the
+workload allows; 2 when a workload could not run. Other benchmarks: ./dev bench NAME, see bench/README.md.
 """
 
-import argparse
 import importlib.util
 import json
 import sys
 
-from harness import BENCH, PEERS, disagreement, measure, measuring, peak_memory
+from commands import ENGINES, RESULTS, Parser, machine, measuring, require
+from harness import PEERS, disagreement, measure, peak_memory
 from workloads import NAMES, load
 
-RESULTS = BENCH.parent / "build" / "bench" / "latest.json"
 FOOT = """\
 trip: median of {rounds} rounds of calls through Python (as many as take 20 ms), divided by the trips;
 engines take turns in one process, one thread each. ratio: ONNX Runtime's time divided by Rondel's.
@@ -26,29 +25,28 @@ limit: Rondel's time as a part of the limit in bench/README.md. slowest spelling
 bench/spellings.py, beside the time of the model as it is written; an f64 counts as two f32. by hand: bench/by_hand.cpp, compiled
 with -O3. load: making the session and its first run, minus a second run. peak: the memory that
 loading and running add, at most, to a fresh process with only that engine.
-{processor}, {cores} cores, {date}."""
+{machine}"""
 
 
 def main(arguments=None):
     options = parse(arguments)
+    require(*ENGINES)
+    from rondel.progress import Progress  # not above: `require` says where rondel is not installed
+
     engines = [name for name in PEERS if name == "by hand" or importlib.util.find_spec(name)]
-    for needed in ("rondel", "onnxruntime"):
-        if needed not in engines:
-            print(f"{needed} is not installed; ./dev setup installs it", file=sys.stderr)
-            return 2
     rounds = 3 if options.quick else 11
-    rows, failed = [], []
-    for name in options.only or NAMES:
+    rows, failed, progress = [], [], Progress(True, "measuring", 0)
+    for name in options.rows:
         try:
-            rows.append(measure_one(name, engines, rounds, memory=not options.quick))
+            rows.append(measure_one(name, engines, rounds, not options.quick, progress.update))
         except Exception as failure:  # the other workloads may still run
             failed.append(name)
-            say(f"{name}: {type(failure).__name__}: {failure}\n")
-    say("")
+            progress.clear()
+            print(f"{name}: {type(failure).__name__}: {failure}", file=sys.stderr)
+    progress.clear()
     print(table(rows, options.spellings))
-    where = measuring.describe_machine()
-    print(FOOT.format(rounds=rounds, **where))
-    write(rows, where | {"rounds": rounds})
+    print(FOOT.format(rounds=rounds, machine=machine()))
+    write(rows, rounds)
     for row in rows:
         if not row["agrees"]:
             print(f"{row['name']}: outputs differ from ONNX Runtime's by {row['difference']:.1e}")
@@ -59,28 +57,21 @@ def main(arguments=None):
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--only", action="append", choices=NAMES, metavar="NAME", help=", ".join(NAMES)
-    )
+    parser = Parser("", __doc__, NAMES)
     parser.add_argument("--spellings", action="store_true", help="a line for each spelling of a loop")
-    parser.add_argument("--quick", action="store_true", help="fewer rounds, memory not measured")
+    parser.add_argument("--quick", action="store_true", help="three rounds, memory not measured")
     return parser.parse_args(arguments)
 
 
-def measure_one(name, engines, rounds, memory):
+def measure_one(name, engines, rounds, memory, report):
     """One row of the table, in the form that is written to the JSON file."""
-    say(f"{name} ...")
+    report(name)
     workload = load(name)
     takes_part = {"jax": workload.jax, "by hand": workload.by_hand}
     taking_part = [engine for engine in engines if takes_part.get(engine, True)]
-    measured = measure(
-        workload, taking_part, rounds, lambda done: say(f"{name} ... round {done} of {rounds}")
-    )
+    measured = measure(workload, taking_part, rounds, lambda done: report(f"{name}: round {done} of {rounds}"))
     if memory:
-        say(f"{name} ... memory")
+        report(f"{name}: memory")
         for engine in taking_part:
             measured[engine].peak_mib = peak_memory(engine, name)
     theirs = measured["onnxruntime"]
@@ -114,7 +105,7 @@ def measure_one(name, engines, rounds, memory):
 
 def table(rows, spellings=False):
     """The table: a line for each workload and engine, Rondel's first; with `spellings` also one for each of those."""
-    from rondel.texts import render  # not above: `main` says where rondel is not installed
+    from rondel.texts import render
 
     head = ["workload", "engine", "trips", "trip ns", "ratio", "limit", "load ms", "peak MiB", "equal", "slowest spelling"]
     cells = []
@@ -154,24 +145,12 @@ def slowest(spellings):
     return f"{name}, {spellings[name]['cost']:.2f}x the first"
 
 
-def write(rows, where):
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    versions = {}
-    for engine in PEERS:
-        if engine in sys.modules:
-            versions[engine] = getattr(sys.modules[engine], "__version__", "")
-    RESULTS.write_text(
-        json.dumps({"where": where, "versions": versions, "rows": rows}, indent=1) + "\n"
-    )
-
-
-def say(text):
-    """Writes progress to stderr: redrawn on a terminal; elsewhere only complete lines are written."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\033[K{text}")
-    elif text.endswith("\n"):
-        sys.stderr.write(text)
-    sys.stderr.flush()
+def write(rows, rounds):
+    """Writes the rows to build/bench/latest.json, with the machine and the versions."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    versions = {name: getattr(sys.modules[name], "__version__", "") for name in PEERS if name in sys.modules}
+    found = {"where": measuring.describe_machine() | {"rounds": rounds}, "versions": versions, "rows": rows}
+    (RESULTS / "latest.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

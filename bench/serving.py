@@ -1,16 +1,16 @@
 """Requests to `rondel serve`: Rondel and ONNX Runtime behind the same server; one table.
 
-    python bench/serving.py               1,000 requests a second, and then as many as the server answers
-    python bench/serving.py --only loop   workloads whose names contain "loop"
-    python bench/serving.py --quick       shorter
+    ./dev bench serving                1,000 requests a second, and then as many as the server answers
+    ./dev bench serving --only loop    workloads whose names contain "loop" (may be given again)
+    ./dev bench serving --quick        two rounds of a second instead of five of four
 
 Each server is a process that is bound to one core; the client is bound to another, if there is one. Requests come over HTTP, with
 binary tensors, on 16 connections that stay open. At the fixed rate a request has its time whether the one before is answered or not,
 and its latency counts from then: a server that stalls does not slow the client down. `requests a second` is the rate if all connections
-are always busy, and the CPU time is the server's, of all its threads, at that rate. The engines take turns, round by round.
+are always busy, and the CPU time is the server's, of all its threads, at that rate. The engines take turns, round by round. Exit code: 0; 1
+if Rondel's p99 is above 5 ms at the fixed rate, or its server answers fewer requests.
 """
 
-import argparse
 import asyncio
 import json
 import os
@@ -23,16 +23,15 @@ import time
 from pathlib import Path
 
 import numpy as np
-import onnx
+import onnx.parser
 import uvloop
+from commands import ENGINES, Parser, Table, at_least_one, machine, measuring, require
 
-ROOT = Path(__file__).resolve().parents[1]
-ENGINES = ("rondel", "onnxruntime")
 CONNECTIONS = 16
 
 
 def perceptron():
-    """Two layers, f32[1,64] in and f32[1,8] out."""
+    """Two layers, f32[1,64] in and f32[1,8] out: (model, input)."""
     random = np.random.default_rng(0)
     made = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["" : 21]>
       mlp (float[b,64] x) => (float[b,8] y) { h = MatMul (x, u) r = Relu (h) z = MatMul (r, v) y = Softmax (z) }""")
@@ -42,7 +41,7 @@ def perceptron():
 
 
 def loop():
-    """A loop of 100 trips over a state f32[1,64], 3 ops each."""
+    """A loop of 100 trips over a state f32[1,64], 3 ops each: (model, input)."""
     made = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["" : 21]>
       loop (float[b,64] x) => (float[b,64] y) <int64 n = {100}, float half = {0.5}> { yes = Constant <value = bool {1}> ()
         y = Loop (n, yes, x) <body = l (int64 i, bool go, float[b,64] s) => (bool on, float[b,64] z) {
@@ -63,7 +62,8 @@ class Serving:
             if line.startswith("http  "):
                 self.host, self.port = re.search(r"http://(\S+):(\d+)", line).groups()
                 return
-        raise SystemExit(f"the server with {engine} did not start")
+        self.stop()
+        raise SystemExit(f"the server with {engine} did not start: see above")
 
     def cpu_seconds(self):
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
@@ -161,9 +161,11 @@ async def measure(name, rate, rounds, seconds):
     found = {engine: ([], []) for engine in ENGINES}
     with tempfile.TemporaryDirectory() as folder:
         onnx.save(model, f"{folder}/m.onnx")
-        servers = {engine: Serving(f"{folder}/m.onnx", engine, cores[0]) for engine in ENGINES}
-        os.sched_setaffinity(0, {cores[-1]})
+        servers = {}
         try:
+            for engine in ENGINES:
+                servers[engine] = Serving(f"{folder}/m.onnx", engine, cores[0])
+            os.sched_setaffinity(0, {cores[-1]})
             connections = {engine: await connect(server) for engine, server in servers.items()}
             outputs = {}
             for engine in ENGINES:
@@ -171,8 +173,8 @@ async def measure(name, rate, rounds, seconds):
                 await at_rate(connections[engine], request, rate, 1.0)
                 outputs[engine] = output_of(connections[engine][0])
             np.testing.assert_allclose(outputs["rondel"], outputs["onnxruntime"], rtol=1e-4, atol=1e-5)
-            for k in range(rounds):
-                for engine in ENGINES[k % 2 :] + ENGINES[: k % 2]:
+            for order in measuring.turns(ENGINES, rounds):
+                for engine in order:
                     found[engine][0].extend(await at_rate(connections[engine], request, rate, seconds))
                     found[engine][1].append(await at_most(servers[engine], connections[engine], request, seconds))
         finally:
@@ -183,23 +185,22 @@ async def measure(name, rate, rounds, seconds):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", metavar="TEXT", help="a part of the names")
-    parser.add_argument("--rate", type=int, default=1000, metavar="N", help="requests a second (1000)")
+    parser = Parser("serving", __doc__, WORKLOADS)
+    parser.add_argument("--rate", type=at_least_one, default=1000, metavar="N", help="requests a second (1000)")
     parser.add_argument("--quick", action="store_true", help="two rounds of a second")
     options = parser.parse_args(arguments)
+    require(*ENGINES)
     rounds, seconds = (2, 1.0) if options.quick else (5, 4.0)
-    print(f"{'':24} {f'ms at {options.rate:,} requests a second':>40} {'requests':>12} {'us of CPU':>10}")
-    print(f"{'workload':12} {'engine':11} {'median':>10} {'p90':>9} {'p99':>9} {'most':>9} {'a second':>12} {'a request':>10}", flush=True)
+    print(f"Latencies in ms at {options.rate:,} requests a second; the most requests a second, and us of CPU time for each.")
+    table = Table("workload", WORKLOADS, "engine", "median", "p90", "p99", "most", "requests", "us CPU")
     slow = []
-    for name in WORKLOADS:
-        if options.only not in name:
-            continue
+    for name in options.rows:
         for engine, (latencies, most, cpu) in uvloop.run(measure(name, options.rate, rounds, seconds)).items():
-            p50, p90, p99 = np.percentile(latencies, [50, 90, 99]) * 1e3
-            print(f"{name:12} {engine:11} {p50:10.2f} {p90:9.2f} {p99:9.2f} {max(latencies) * 1e3:9.2f} {most:12,.0f} {cpu * 1e6:10.0f}", flush=True)
-            if engine == "rondel" and (p99 > 5 or most < options.rate):
-                slow.append(f"{name}: p99 {p99:.1f} ms, {most:,.0f} requests a second; expected under 5 ms and {options.rate:,} or more")
+            *shares, longest = np.percentile(latencies, [50, 90, 99, 100]) * 1e3
+            table.add(name, engine, *(f"{ms:.2f}" for ms in (*shares, longest)), f"{most:,.0f}", f"{cpu * 1e6:.0f}")
+            if engine == "rondel" and (shares[-1] > 5 or most < options.rate):
+                slow.append(f"{name}: p99 {shares[-1]:.1f} ms, {most:,.0f} requests a second; expected under 5 ms and {options.rate:,} or more")
+    print(machine())
     for line in slow:
         print(line, file=sys.stderr)
     return 1 if slow else 0

@@ -1,24 +1,23 @@
 """The time of a trip that runs step by step, of a step in such a trip, and of entering a native loop; one table.
 
-    python bench/steps.py             every case
-    python bench/steps.py --only loop cases whose names contain "loop"
+    ./dev bench steps                every case
+    ./dev bench steps --only loop    those whose names contain "loop" (may be given again)
 
-Each figure is a slope: the same model is run with few and with many of the measured nodes, so that the time of all
-other nodes cancels out. Time is the CPU time of the calling thread. The loop swaps two sequences, so it runs
-step by step. Nodes are not fused (graph_optimization_level 0) and values have four elements, so that the
+Each figure is a slope: the same model is run with few and with many of the measured nodes in turn, so that the time of all
+other nodes cancels out; the median of the rounds. Time is the CPU time of the calling thread, with one thread. The loop swaps two
+sequences, so it runs step by step. Nodes are not fused (graph_optimization_level 0) and values have four elements, so that the
 figures show the overhead of the engine.
 """
 
-import argparse
+import sys
 import time
 from statistics import median
 
 import numpy as np
 import onnx.parser
+from commands import Parser, Table, machine, require
+from harness import session
 
-import rondel
-
-ROUNDS = 9
 TRIPS = 4000
 
 MODEL = """
@@ -118,31 +117,28 @@ CASES = {
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--only", default="", metavar="TEXT", help="a part of the names")
-    options = parser.parse_args(arguments)
-    print(f"{'ns, median of ' + str(ROUNDS) + ' rounds':43} {'each':>9}")
-    for case, measured in CASES.items():
-        if options.only in case:
-            print(f"{case:43} {cost(measured):9.0f}", flush=True)
+    options = Parser("steps", __doc__, CASES, rounds=9).parse_args(arguments)
+    require("rondel")
+    table = Table("", CASES, "ns each")
+    for name in options.rows:
+        table.add(name, f"{cost(CASES[name], options.rounds):.0f}")
+    print(machine())
+    return 0
 
 
-def cost(measured):
+def cost(measured, rounds):
     if measured is None:
-        alone = session(chain(ADD, 0))
-        return median(a_trip(alone) for _ in range(ROUNDS))
+        alone = warm(chain(ADD, 0))
+        return median(a_trip(alone) for _ in range(rounds))
     body, more = measured
-    few, many = session(body(0)), session(body(more))
-    return median((a_trip(many) - a_trip(few)) / more for _ in range(ROUNDS))
+    few, many = warm(body(0)), warm(body(more))
+    return median((a_trip(many) - a_trip(few)) / more for _ in range(rounds))
 
 
-def session(lines):
+def warm(lines):
+    """A session for the model whose body has these lines, after its programs have been compiled."""
     model = onnx.parser.parse_model(MODEL.replace("LINES", lines))
-    options = rondel.SessionOptions()
-    options.graph_optimization_level = 0
-    made = rondel.InferenceSession(model.SerializeToString(), options)
+    made = session("rondel", model.SerializeToString(), graph_optimization_level=0)
     for _ in range(10):
         for _ in range(5):  # programs of a short body need many trips to get hot
             a_trip(made)
@@ -162,4 +158,4 @@ def a_trip(made):
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,25 +1,22 @@
 """Models with one thread and with several, in Rondel and ONNX Runtime; one table.
 
-    python bench/threads.py [--threads N] [WORDS]
+    ./dev bench threads                   every row
+    ./dev bench threads --only small      those whose names contain "small" (may be given again)
 
-WORDS select the rows whose names contain all of them. The sessions take turns in one process. A time is that of a call through Python:
-the fastest of many, since all threads must be at work at once, which other load of the machine prevents. "gain": the time with one
-thread divided by that with N (default: the cores). The small models must not lose. Rondel's outputs must be the same bits.
+The sessions take turns in one process. A time is that of a call through Python: the fastest of many, since all threads must be at work at
+once, which other load of the machine prevents. gain: the time with one thread divided by that with N (default: the cores). The small models
+must not lose. Exit code: 0; 1 if Rondel's outputs are not the same bits with N threads, or differ from ONNX Runtime's by more than 1e-3.
 """
 
-import argparse
 import sys
-import time
 
 import numpy as np
-
-import harness
+from commands import ENGINES, Parser, Table, at_least_one, machine, measuring, require
+from harness import TOLERANCE, disagreement, from_text, run_times, session, warm_up
 from workloads import load
 from workloads.lstm import cell
 from workloads.transformer import blocks
 
-SECONDS = 3.0
-PAUSE = 0.005  #: seconds between two sessions: idle threads of the one spin for a while
 F32 = np.float32
 
 
@@ -29,7 +26,7 @@ def random(*shape, scale=1.0):
 
 def model(text, weights=None, **feeds):
     """(model, feeds) of ONNX text; weights: initializers."""
-    return harness.from_text(text, **(weights or {})), feeds
+    return from_text(text, **(weights or {})), feeds
 
 
 def workload(name):
@@ -87,52 +84,47 @@ ROWS = {
 }
 
 
-def fastest(calls):
-    """The seconds of the fastest of many calls, for each of these functions."""
+def measure(proto, feeds, counts, rounds):
+    """(the seconds of the fastest call, by engine and threads; what is wrong with the outputs)."""
+    calls = {}
+    for engine in ENGINES:
+        for count in counts:
+            made = session(engine, proto, count)
+            calls[engine, count] = lambda made=made: made.run(None, feeds)
     for call in calls.values():
-        harness.warm_up(call, 1.0)
-    best = dict.fromkeys(calls, float("inf"))
-    end = time.perf_counter() + SECONDS
-    while time.perf_counter() < end:
-        for name, call in calls.items():
-            time.sleep(PAUSE)
-            for _ in range(5):
-                begin = time.perf_counter()
-                call()
-                best[name] = min(best[name], time.perf_counter() - begin)
-    return best
-
-
-def main():
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--threads", type=int, default=harness.measuring.core_count(), metavar="N")
-    options.add_argument("words", nargs="*", metavar="WORDS")
-    options = options.parse_args()
-    counts = (1, options.threads)
-    columns = [f"{engine}, {count}" for engine in ("Rondel", "ORT") for count in counts]
-    print(f"{'us a call':<38}" + "".join(f"{c:>11}" for c in [*columns[:2], "gain", *columns[2:], "gain"]))
+        warm_up(call)
+    outputs = {who: call() for who, call in calls.items()}
+    best = {who: min(found) for who, found in run_times(calls, rounds).items()}
+    one, many = (outputs["rondel", count] for count in counts)
     wrong = []
-    for name, make in ROWS.items():
-        if not all(word in name for word in options.words):
-            continue
-        proto, feeds = make()
-        calls = {}
-        for engine in ("rondel", "onnxruntime"):
-            for count in counts:
-                session = harness.measuring.make_session(engine, proto, count, {})
-                calls[engine, count] = lambda session=session: session.run(None, feeds)
-        best = fastest(calls)
-        outputs = [calls["rondel", count]() for count in counts]
-        if any(a.tobytes() != b.tobytes() for a, b in zip(*outputs, strict=True)):
-            wrong.append(name)
-        cells = ""
-        for engine in ("rondel", "onnxruntime"):
+    if any(a.tobytes() != b.tobytes() for a, b in zip(one, many, strict=True)):
+        wrong.append(f"the bits differ with {counts[1]} threads")
+    if (difference := disagreement(one, outputs["onnxruntime", 1])) > TOLERANCE:
+        wrong.append(f"the outputs differ from ONNX Runtime's by {difference:.1e}")
+    return best, wrong
+
+
+def main(arguments=None):
+    parser = Parser("threads", __doc__, ROWS, rounds=30)
+    parser.add_argument("--threads", type=at_least_one, default=measuring.core_count(), metavar="N", help="beside one (default: the cores)")
+    options = parser.parse_args(arguments)
+    require(*ENGINES)
+    counts = (1, options.threads)
+    columns = [column for engine in ("Rondel", "ORT") for column in (*(f"{engine}, {count}" for count in counts), "gain")]
+    table = Table("us a call", ROWS, *columns)
+    faults = []
+    for name in options.rows:
+        best, wrong = measure(*ROWS[name](), counts, options.rounds)
+        faults += [f"{name}: {text}" for text in wrong]
+        cells = []
+        for engine in ENGINES:
             one, many = (best[engine, count] for count in counts)
-            cells += f"{1e6 * one:>11,.1f}{1e6 * many:>11,.1f}{one / many:>10.2f}x"
-        print(f"{name:<38}{cells}", flush=True)
-    for name in wrong:
-        print(f"{name}: the bits differ with {options.threads} threads")
-    return 1 if wrong else 0
+            cells += [f"{1e6 * one:,.1f}", f"{1e6 * many:,.1f}", f"{one / many:.2f}x"]
+        table.add(name, *cells)
+    print(machine())
+    for text in faults:
+        print(text, file=sys.stderr)
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":

@@ -137,8 +137,8 @@ def fit(gaps, seen, start, steps):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", choices=["made", "hares"], default="made", help="made: from rates that are known; hares: 21 years of pelts")
-    parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--data", choices=["made", "hares"], default="made", help="made: from rates that are known (the default); hares: 21 years of pelts")
+    parser.add_argument("--steps", type=int, default=400, help="steps of the optimizer (400)")
     options = parser.parse_args()
 
     rates, _, losses = fit(*observations(options.data), options.steps)

@@ -98,13 +98,13 @@ def batches(text, steps, time, batch, seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=800)
-    parser.add_argument("--hidden", type=int, default=128)
-    parser.add_argument("--time", type=int, default=48, help="characters that the gradient goes back")
-    parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--length", type=int, default=400, help="characters to write")
-    parser.add_argument("--temperature", type=float, default=0.7)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--steps", type=int, default=800, help="steps of the optimizer (800)")
+    parser.add_argument("--hidden", type=int, default=128, help="size of the LSTM's states (128)")
+    parser.add_argument("--time", type=int, default=48, help="characters that the gradient goes back (48)")
+    parser.add_argument("--batch", type=int, default=32, help="pieces of text in a step (32)")
+    parser.add_argument("--length", type=int, default=400, help="characters to write (400)")
+    parser.add_argument("--temperature", type=float, default=0.7, help="below 1: likely characters become likelier (0.7)")
+    parser.add_argument("--seed", type=int, default=0, help="of the first weights, the pieces and the sampling (0)")
     options = parser.parse_args()
 
     text = corpus()

@@ -49,9 +49,9 @@ def data(seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, default=15)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--model", type=Path, default=Path("digits.onnx"), help="the file to write (default: digits.onnx)")
+    parser.add_argument("--epochs", type=int, default=15, help="passes over the images (15)")
+    parser.add_argument("--seed", type=int, default=0, help="of the first weights and of the split (0)")
+    parser.add_argument("--model", type=Path, default=Path("digits.onnx"), help="the file to write (digits.onnx)")
     options = parser.parse_args()
 
     (images, labels), (unseen, wanted) = data(options.seed)

@@ -3,6 +3,7 @@
 # ctest (-R ops: only the tests of that name). Everything is in build/aarch64/: debian/ is a Debian of that architecture, whose packages
 # are unpacked, not installed, since no program of theirs runs.
 set -euo pipefail
+[ "${1:-}" != --help ] || { sed -n '2,/^set/s/^# //p' "${BASH_SOURCE[0]}"; exit; }
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 here=$PWD/build/aarch64
 packages=(libc6-dev libstdc++-12-dev libfmt-dev libre2-dev libturbojpeg0-dev libspng-dev libwebp-dev nlohmann-json3-dev

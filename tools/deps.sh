@@ -74,8 +74,12 @@ CMAKE
 }
 
 only_ask=
-[ "$1" != --done ] || { only_ask=1; shift; }
-name=$1
+[ "${1:-}" != --done ] || { only_ask=1; shift; }
+name=${1:-}
+case $name in
+  protobuf | onnx) ;;
+  *) sed -n '2,/^set/s/^# //p' "${BASH_SOURCE[0]}"; [ "$name" = --help ] || exit 2; exit ;;
+esac
 stamp=$({ declare -f configure "$name"; for v in $(compgen -v "${name}_"); do echo "$v=${!v}"; done; } | sha256sum)
 is_done() { [ "$(cat "$deps/$name/.stamp" 2>/dev/null)" = "$stamp" ]; }
 [ -z "$only_ask" ] || { is_done; exit; }

@@ -11,9 +11,16 @@ other to their format. After each rounding the remaining coefficients are fitted
 so that they compensate for it. The printed error is the largest on a fine grid after rounding, relative to
 the function that the polynomial approximates.
 """
-import gmpy2
-import mpmath as mp
-import numpy as np
+
+import argparse
+import sys
+
+try:
+    import gmpy2
+    import mpmath as mp
+    import numpy as np
+except ImportError as missing:
+    sys.exit(f"fit_polynomials.py: {missing}; pip install mpmath gmpy2 numpy")
 
 mp.mp.dps = 60
 gmpy2.get_context().precision = 200
@@ -176,6 +183,7 @@ JOBS = [
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     print("#pragma once\n\n/// Coefficients of the transcendental functions, ascending. Written by")
     print("/// tools/fit_polynomials.py, which says how; the error is relative to the function.")
     print("namespace rondel::scalar::coefficients {")

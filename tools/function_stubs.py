@@ -1,10 +1,11 @@
 """Writes python/rondel/functions/onnx.pyi: the functions of rondel.functions.onnx for editors and type checkers.
 
-    .venv/bin/python tools/function_stubs.py
+    .venv/bin/python tools/function_stubs.py --write
 
 The functions are generated when the module is imported, so that tools which only read sources cannot see them.
 """
 
+import argparse
 import inspect
 import keyword
 import pathlib
@@ -61,6 +62,14 @@ def _type(annotation) -> str:
     return written.replace("collections.abc.", "").replace("numpy.", "")
 
 
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="write the file; otherwise its text is printed")
+    if parser.parse_args().write:
+        PATH.write_text(text())
+    else:
+        print(text(), end="")
+
+
 if __name__ == "__main__":
-    PATH.write_text(text())
-    print(f"wrote {PATH}")
+    main()

@@ -3,8 +3,7 @@
 
 tests/mutations.toml lists the faults. Each is applied to a copy of the working tree (build/mutations/tree, never the tree itself).
 The test executable that the fault names is built and run there, and must fail; with the target `_rondel`, a file of Python tests.
-Prints a table; exit code 1 if no test detects a fault, or if a fault does not compile or no longer matches the code. Arguments: words;
-only faults whose file or description contains one of the words are run.
+Prints a table; exit code 1 if no test detects a fault, or if a fault does not compile or no longer matches the code.
 
 With --programs, the faults with `programs = true` are run instead, and random programs (tests/fuzz) must detect each within a minute:
 the generator, check mode and the verifier of storage plans alone, without the tests that know the fault.
@@ -134,12 +133,13 @@ def attempt(fault):
 
 def main():
     made = argparse.ArgumentParser(prog="./dev test --mutations", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("words", nargs="*")
+    made.add_argument("words", nargs="*", metavar="WORD", help="only faults whose file or description contains one of the words")
     made.add_argument("--programs", action="store_true", help="random programs must detect the faults")
     options = made.parse_args()
     faults = chosen(options.words, options.programs)
     if not faults:
-        sys.exit("no such fault")
+        also = " and `programs = true`" if options.programs else ""
+        sys.exit(f"no fault of tests/mutations.toml has {' or '.join(options.words)} in its file or description{also}")
     SCRATCH.mkdir(parents=True, exist_ok=True)
     copy_tree()
     targets = sorted({f["target"] for f in faults})

@@ -1,11 +1,12 @@
 """Writes python/rondel/network/__init__.pyi: rondel.network for editors and type checkers.
 
-    .venv/bin/python tools/network_stubs.py
+    .venv/bin/python tools/network_stubs.py --write
 
 The attributes of layers are made when the module is imported, so that tools which only read sources cannot see them; and the
 annotations of methods say what an argument is converted to, while a stub says what it accepts.
 """
 
+import argparse
 import enum
 import inspect
 import types
@@ -181,6 +182,14 @@ def text() -> str:
     return HEAD + "\n".join(lines) + "\n"
 
 
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="write the file; otherwise its text is printed")
+    if parser.parse_args().write:
+        PATH.write_text(text())
+    else:
+        print(text(), end="")
+
+
 if __name__ == "__main__":
-    PATH.write_text(text())
-    print(f"wrote {PATH}")
+    main()

@@ -43,6 +43,8 @@ NAMES = (
     "transformer_blocks",
 )
 
+OF_MANY_RUNS = ("silero_vad",)  #: those a call of which makes several runs
+
 
 def load(name):
     """The Workload of that name; raises ImportError when a package it needs is missing."""

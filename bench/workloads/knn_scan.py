@@ -2,11 +2,11 @@
 
 import sys
 
-from harness import BENCH, Workload
+from harness import ROOT, Workload
 
 
 def workload():
-    sys.path.insert(0, str(BENCH.parent / "examples" / "demo"))
+    sys.path.insert(0, str(ROOT / "examples" / "demo"))
     import digits_knn
 
     classifier, model, held_out, _ = digits_knn.build()

@@ -4,13 +4,13 @@ import sys
 
 import numpy as np
 
-from harness import BENCH, Workload
+from harness import ROOT, Workload
 
 CHUNKS = 64
 
 
 def workload():
-    sys.path.insert(0, str(BENCH.parent / "examples" / "demo"))
+    sys.path.insert(0, str(ROOT / "examples" / "demo"))
     import speech
 
     noise = np.random.default_rng(0).normal(scale=0.1, size=CHUNKS * speech.CHUNK)

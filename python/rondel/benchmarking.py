@@ -12,7 +12,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -84,7 +84,7 @@ def _measure(model, feeds, engines, threads, rounds, cold_rounds, options, repor
             call = functools.partial(make_session(engine, model, threads, options).run, None, feeds)
             call()
             calls[engine] = call
-    for done, order in enumerate(_turns(list(calls), cold_rounds)):
+    for done, order in enumerate(turns(list(calls), cold_rounds)):
         report(f"cold, {named}: process {done * len(order) + 1} of {cold_rounds * len(order)}")
         for engine in order:
             with refusal_of(engine):
@@ -121,8 +121,9 @@ def make_session(engine: str, model: str | bytes, threads: int, options: Mapping
     return module.InferenceSession(model, chosen, providers=["CPUExecutionProvider"])
 
 
-def _turns(names, rounds) -> Iterator[list]:
+def turns(names: Iterable[Any], rounds: int) -> Iterator[list[Any]]:
     """The names in each round, each time beginning with another one."""
+    names = list(names)
     for done in range(rounds):
         shift = done % len(names)
         yield names[shift:] + names[:shift]
@@ -141,7 +142,7 @@ def measure_in_turns(
     """
     begin = time.perf_counter()
     seconds = {name: [] for name in calls}
-    for done, order in enumerate(_turns(list(calls), rounds)):
+    for done, order in enumerate(turns(list(calls), rounds)):
         if done >= LEAST_ROUNDS and time.perf_counter() - begin > most_seconds:
             break
         for name in order:

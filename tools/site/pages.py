@@ -98,7 +98,6 @@ class Staging:
                 f"---\norphan: true\n---\n\n# {path.name}\n\n`{path}`\n\n{fence}{LANGUAGES.get(path.suffix, 'text')}\n{text.rstrip()}\n{fence}\n",
             )
 
-
     def text_of(self, path):
         """A file's text, or the names of a folder's files."""
         return "\n".join(sorted(inner.name for inner in path.iterdir())) if path.is_dir() else path.read_text()

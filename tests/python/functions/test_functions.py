@@ -133,7 +133,7 @@ def test_editors_know_the_functions():
     stubs = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(stubs)
     text = stubs.PATH.read_text()
-    assert text == stubs.text(), "run .venv/bin/python tools/function_stubs.py"
+    assert text == stubs.text(), "run .venv/bin/python tools/function_stubs.py --write"
     names = {n.name if isinstance(n, ast.FunctionDef) else n.targets[0].id for n in ast.parse(text).body[2:] if hasattr(n, "name") or hasattr(n, "targets")}
     assert names >= {*f.__all__, "matmul", "reducesum"}
     exec(compile(text, str(stubs.PATH), "exec"), {})

@@ -51,7 +51,7 @@ def test_the_stub_of_the_network_builder_is_up_to_date():
     spec = importlib.util.spec_from_file_location("network_stubs", ROOT / "tools/network_stubs.py")
     stubs = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(stubs)
-    assert stubs.PATH.read_text() == stubs.text(), "run .venv/bin/python tools/network_stubs.py"
+    assert stubs.PATH.read_text() == stubs.text(), "run .venv/bin/python tools/network_stubs.py --write"
 
 
 #: Modules whose functions and classes are public. Stubs of rondel.network and of rondel.functions.onnx have tests of their own.

@@ -192,7 +192,8 @@ TEST(Extent, EvaluateSaysNothingBeyond64Bits) {
 
 TEST(Extent, QuotientsByLargeNumbersHaveNoLargerPartsThanTheDividend) {
   const auto value = [](Symbol s) { return std::optional<std::int64_t>(s == a.symbol ? 5 : 4); };
-  for (const std::int64_t by : {1LL << 40, 1LL << 62, std::numeric_limits<std::int64_t>::max()}) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t by : {std::int64_t{1} << 40, std::int64_t{1} << 62, most}) {
     EXPECT_EQ(evaluate(ceil_div(a - b, by), value), 1);
     EXPECT_EQ(evaluate(ceil_div(a + b, by), value), 1);
     EXPECT_EQ(evaluate(ceil_div(b - a, by), value), 0);

@@ -9,7 +9,7 @@ namespace {
 
 /// An unknown whose elimination would leave more inequalities goes, and all that have it with it:
 /// that only makes solutions appear.
-constexpr std::size_t most_rows = 5000;
+constexpr std::size_t most_rows = 20000;
 
 using Terms = Inequality::Terms;
 

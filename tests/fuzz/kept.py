@@ -536,6 +536,25 @@ PROGRAMS = {
 }""",
         [({"x": np.ones((3, 2), np.float32), "trips": np.int64(trips), "none": np.int64(0)}, [np.zeros((trips, 0))]) for trips in (2, 1)],
     ),
+    "a state whose growth by a window that slides takes many inequalities to prove": (
+        """main (int64 trips, int64[a] x, int64[b] y) => (int64[c, d] all) <int64[1] one = {1}, int64[1] far = {2147483648}, int64[1] zero = {0}> {
+  , all = Loop (trips, , x) <body = outer (int64 i, bool go, int64[?] s) => (bool on, int64[?] t, int64[?] item) {
+    rest = Slice (s, one, far, zero)
+    t = Concat <axis = 0> (rest, y)
+    n = Shape (t)
+    , item = Loop (n, , y, y) <body = inner (int64 j, bool go2, int64[?] u, int64[?] v) => (bool on2, int64[?] u2, int64[?] v2) {
+      most = ReduceMax (u)
+      limit = Constant <value = int64 {1}> ()
+      small = Less (most, limit)
+      u2, v2 = If (small) <then_branch = grow () => (longer, same) { longer = Concat <axis = 0> (u, x)  same = Identity (v) },
+        else_branch = keep () => (short, fixed) { short = Identity (u)  fixed = Constant <value = int64[6] {3, 3, 3, 4, 4, 4}> () }>
+      on2 = Identity (go2)
+    }>
+    on = Identity (go)
+  }>
+}""",
+        [({"trips": np.int64(2), "x": np.array([1, 2]), "y": np.array([1, 2, 3])}, [[[3, 3, 3, 4, 4, 4]] * 2])],
+    ),
 }
 
 EXTENTS, COUNTS = [0, 1, 1, 2, 3, 5], [0, 1, 1, 2, 3]

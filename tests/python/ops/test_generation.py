@@ -113,6 +113,16 @@ def test_one_session_searches_with_any_number_of_beams():
             session.run(None, given({**feeds, "num_beams": i32(beams), "num_return_sequences": i32(kept)}))
 
 
+def test_prompts_of_all_lengths_are_searched_natively():
+    feeds, attributes = beam_settings(2, 3)
+    model = generating("BeamSearch", {**feeds, "prefix_vocab_mask": None, "attention_mask": None}, RESULTS, decoder(2), COUNTS, **attributes)
+    session = rondel.InferenceSession(model)
+    for rows, length in [(1, 4), (1, 5), (2, 3), (2, 9), (3, 5), (1, 11), (4, 2)]:
+        feeds |= {"input_ids": prompt(np.random.default_rng(length), rows, length), "max_length": i32(length + 8), "prefix_vocab_mask": None, "attention_mask": None}
+        np.testing.assert_array_equal(session.run(None, given(feeds, COUNTS))[0], theirs(model, given(feeds, COUNTS))[0])
+        assert set(session.how_it_ran().values()) == {"natively, as a whole"}
+
+
 T5 = {"model_type": 1, "decoder_start_token_id": 2}
 FORMS = {
     "the encoder begins": (dict(), dict()),

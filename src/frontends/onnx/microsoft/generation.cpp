@@ -17,11 +17,11 @@ constexpr SearchPorts whisper_ports{1, 2, 6, 7, 8, 9, 10, 14};
 class Search {
  public:
   Search(Call& c, const SearchPorts& ports, ValueId beams = ValueId::none)
-      : c_(c), ports_(ports), beams_(beams), eos_(integer(c, "eos_token_id")),
+      : c_(c), ports_(ports), rows_(rows_of(c, beams)), eos_(integer(c, "eos_token_id")),
         pad_(integer(c, "pad_token_id")), ngram_(integer(c, "no_repeat_ngram_size")),
         words_(integer(c, "vocab_size")) {
     require(ngram_ >= 0, "attribute 'no_repeat_ngram_size' is {}; expected 0 or more", ngram_);
-    decoder_ = decoder_of(c, ports, beams);
+    decoder_ = decoder_of(c, ports, rows_);
     first_tokens_ = decoder_->first_tokens();
     first_ = decoder_->begin();
     read_masks();
@@ -36,6 +36,7 @@ class Search {
   ValueId max_length() const { return c_.in(ports_.max_length); }
   /// The tokens that each row begins with.
   ValueId first_tokens() const { return first_tokens_; }
+  const Rows& rows() const { return rows_; }
   std::int64_t eos() const { return eos_; }
   std::int64_t pad() const { return pad_; }
 
@@ -124,7 +125,7 @@ class Search {
       vocab_mask_ = with_extent_of(c_, mask(ports_.vocab_mask, "vocab_mask", 1), 0, scores, 1,
                                    {"vocab_mask", "the scores"});
     if (!c_.has(ports_.prefix_vocab_mask)) return;
-    prefix_mask_ = repeated(c_, mask(ports_.prefix_vocab_mask, "prefix_vocab_mask", 2), beams_);
+    prefix_mask_ = repeated(c_, mask(ports_.prefix_vocab_mask, "prefix_vocab_mask", 2), rows_);
     for (const std::int64_t axis : {0, 1})
       prefix_mask_ = with_extent_of(c_, prefix_mask_, axis, scores, axis,
                                     {"prefix_vocab_mask", "the scores"});
@@ -167,7 +168,7 @@ class Search {
 
   Call& c_;
   const SearchPorts& ports_;
-  ValueId beams_;
+  Rows rows_;
   std::int64_t eos_, pad_, ngram_;
   std::int64_t words_;  ///< of the logits, only the first so many count; 0 or less: all
   std::unique_ptr<Decoder> decoder_;
@@ -181,12 +182,11 @@ class Search {
 template <class F> std::vector<ValueId> token_search(Call& c, const F& pick) {
   const Search search(c, greedy_ports);
   const ir::Attributes marks{{"eos", search.eos()}, {"pad", search.pad()}};
-  const ValueId rows = search.first_tokens(),
-                shape = joined(c, {extent(c, rows, 0), c.integers({1})}, 0);
+  const ValueId shape = joined(c, {search.rows().all, c.integers({1})}, 0);
   const ValueId met = c.one("Expand", {c.constant(Tensor::scalar<bool>(false)), shape});
   // States: sequences, which of them have ended.
   const auto finals = search.run(
-      {rows, met}, 0,
+      {search.first_tokens(), met}, 0,
       [&](ir::RegionId region, ValueId logits, std::span<const ValueId> states, bool first) {
         const ValueId scores = search.scores(logits, states[0], false, first, region);
         const auto made = search.apply(continued_function(),
@@ -258,11 +258,15 @@ std::vector<ValueId> sampling(Call& c) {
 constexpr std::int64_t most_beams = 256;
 constexpr std::size_t length_penalty = 5;
 
-/// Input k, a number from 1 to `most`, as a scalar.
+/// Input k, a number from 1 to `most`, as a scalar: a constant if the input is one, so that shapes
+/// follow from it.
 ValueId number_of(const Call& c, std::size_t k, std::string_view name, ValueId most) {
   const ValueId given = scalar_of(c, cast(c, c.in(k), DType::i64), DType::i64, name,
                                   c.scope.region);
-  return bounded(c, given, most, fmt::format("input '{}' is {{}}; expected 1 to {{}}", name), 1);
+  const ValueId checked = bounded(
+      c, given, most, fmt::format("input '{}' is {{}}; expected 1 to {{}}", name), 1);
+  const Tensor* known = c.importer.graph().constant(c.in(k));
+  return known != nullptr ? c.integer(ir::integers_of(*known)[0]) : checked;
 }
 
 std::vector<ValueId> beams_of(Call& c, const SearchPorts& ports) {
@@ -277,8 +281,10 @@ std::vector<ValueId> beams_of(Call& c, const SearchPorts& ports) {
   const ir::Attributes marks{{"eos", search.eos()},
                              {"pad", search.pad()},
                              {"early", std::int64_t{flag(c, "early_stopping")}}};
-  const auto begin = search.apply(first_beams_function(), {c.in(0), search.max_length(), beams},
-                                  {{"pad", search.pad()}}, search.root());
+  const auto begin = search.apply(
+      first_beams_function(),
+      {search.max_length(), beams, search.rows().prompts, search.rows().all},
+      {{"pad", search.pad()}}, search.root());
   // States: scores of the beams, sequences, scores of the hypotheses, hypotheses, done.
   const auto finals = search.run(
       {begin[0], search.first_tokens(), begin[1], begin[2], begin[3]}, 1,
@@ -286,8 +292,9 @@ std::vector<ValueId> beams_of(Call& c, const SearchPorts& ports) {
         const ValueId scores = search.scores(logits, states[1], true, first, region);
         const auto made = search.apply(
             beams_function(),
-            {scores, states[0], states[1], states[2], states[3], states[4], penalty, beams}, marks,
-            region);
+            {scores, states[0], states[1], states[2], states[3], states[4], penalty, beams,
+             search.rows().prompts, search.rows().all},
+            marks, region);
         return Search::Trip{
             made[7], made[0], {made[2], made[3], made[4], made[5], made[6]}, made[1]};
       });

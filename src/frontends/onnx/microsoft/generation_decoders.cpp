@@ -129,8 +129,8 @@ void make_alike(const Call& c, ir::RegionId region, std::span<ValueId> caches, s
 /// one. States: the next position, the mask, the caches.
 class GptDecoder final : public Decoder {
  public:
-  GptDecoder(Call& c, const SearchPorts& ports, ValueId beams)
-      : c_(c), mask_(ports.attention_mask), beams_(beams), decoder_(c, "decoder"),
+  GptDecoder(Call& c, const SearchPorts& ports, const Rows& rows)
+      : c_(c), mask_(ports.attention_mask), rows_(rows), decoder_(c, "decoder"),
         prompt_decoder_(c, c.graphs.contains("init_decoder") ? "init_decoder" : "decoder") {
     expect_rank(c, 2);
     require(layers() > 0, "its decoder has {} outputs; expected logits and present_0, ...",
@@ -145,18 +145,17 @@ class GptDecoder final : public Decoder {
     for (std::size_t k = 0; k < layers(); ++k) cache_type(k);
   }
 
-  ValueId first_tokens() const override { return repeated(c_, c_.in(0), beams_); }
+  ValueId first_tokens() const override { return repeated(c_, c_.in(0), rows_); }
 
   Decoded begin() const override {
     const auto made = apply(c_, prompt_function(), {c_.in(0)},
                             {{"pad", integer(c_, "pad_token_id")}}, root());
-    const ValueId rows = first_tokens(), count = extent(c_, rows, 0);
-    const ValueId mask = repeated(c_, c_.has(mask_) ? c_.in(mask_) : made[0], beams_);
-    std::vector<ValueId> inputs{rows, repeated(c_, made[1], beams_), mask};
+    const ValueId mask = repeated(c_, c_.has(mask_) ? c_.in(mask_) : made[0], rows_);
+    std::vector<ValueId> inputs{first_tokens(), repeated(c_, made[1], rows_), mask};
     for (std::size_t k = 0; k < layers(); ++k)
-      inputs.push_back(empty_cache(c_, cache_type(k), count, 1));
+      inputs.push_back(empty_cache(c_, cache_type(k), rows_.all, 1));
     Decoded decoded = prompt_decoder_.decode(root(), inputs);
-    const ValueId position = repeated(c_, made[2], beams_);
+    const ValueId position = repeated(c_, made[2], rows_);
     decoded.states.insert(decoded.states.begin(), {position, longer(root(), position, mask)});
     return decoded;
   }
@@ -197,7 +196,7 @@ class GptDecoder final : public Decoder {
 
   Call& c_;
   std::size_t mask_;
-  ValueId beams_;
+  Rows rows_;
   Subgraph decoder_, prompt_decoder_;
 };
 
@@ -210,8 +209,8 @@ class GptDecoder final : public Decoder {
 /// present_key_self_0, ...). States: the caches of its own tokens.
 class EncodedDecoder final : public Decoder {
  public:
-  EncodedDecoder(Call& c, const SearchPorts& ports, ValueId beams, bool masks)
-      : c_(c), ports_(ports), beams_(beams), encoder_(c, "encoder"), decoder_(c, "decoder"),
+  EncodedDecoder(Call& c, const SearchPorts& ports, const Rows& rows, bool masks)
+      : c_(c), ports_(ports), rows_(rows), encoder_(c, "encoder"), decoder_(c, "decoder"),
         masks_(masks), reads_hidden_(decoder_.has_input(masks ? 2 : 1, "encoder_hidden_states")),
         starts_in_encoder_(encoder_.has_output(0, "logits")) {
     expect_rank(c, masks ? 2 : 3);
@@ -221,15 +220,14 @@ class EncodedDecoder final : public Decoder {
     encode();
   }
 
-  ValueId first_tokens() const override { return repeated(c_, tokens_, beams_); }
+  ValueId first_tokens() const override { return repeated(c_, tokens_, rows_); }
 
   Decoded begin() const override {
     if (first_) return *first_;
     std::vector<ValueId> empty;
-    const ValueId tokens = first_tokens(), rows = extent(c_, tokens, 0);
     for (std::size_t k = 0; k < caches(); ++k)
-      empty.push_back(empty_cache(c_, cache_type(k), rows, 0));
-    return read(c_.scope.region, tokens, empty);
+      empty.push_back(empty_cache(c_, cache_type(k), rows_.all, 0));
+    return read(c_.scope.region, first_tokens(), empty);
   }
 
   Decoded next(ir::RegionId region, ValueId tokens, ValueId sequences,
@@ -301,11 +299,11 @@ class EncodedDecoder final : public Decoder {
     std::vector<ValueId> inputs{c_.in(0)};
     if (masks_) {
       inputs.push_back(mask());
-      of_prompt_.push_back(repeated(c_, inputs.back(), beams_));
+      of_prompt_.push_back(repeated(c_, inputs.back(), rows_));
     }
     if (starts_in_encoder_) inputs.push_back(tokens_);
     std::vector<ValueId> outputs = encoder_.call(c_.scope.region, inputs);
-    for (ValueId& v : outputs) v = repeated(c_, v, beams_);
+    for (ValueId& v : outputs) v = repeated(c_, v, rows_);
     if (reads_hidden_) of_prompt_.push_back(outputs[1]);
     const auto cross = outputs.end() - static_cast<std::ptrdiff_t>(caches());
     cross_.assign(cross, outputs.end());
@@ -322,7 +320,7 @@ class EncodedDecoder final : public Decoder {
 
   Call& c_;
   const SearchPorts& ports_;
-  ValueId beams_;
+  Rows rows_;
   Subgraph encoder_, decoder_;
   bool masks_;         ///< whether the graphs are given a mask of the prompt
   bool reads_hidden_;  ///< whether the decoder is given the encoder's hidden states
@@ -334,11 +332,11 @@ class EncodedDecoder final : public Decoder {
 
 }  // namespace
 
-std::unique_ptr<Decoder> decoder_of(Call& c, const SearchPorts& ports, ValueId beams) {
+std::unique_ptr<Decoder> decoder_of(Call& c, const SearchPorts& ports, const Rows& rows) {
   const std::int64_t form = integer(c, "model_type");
-  if (form == gpt) return std::make_unique<GptDecoder>(c, ports, beams);
+  if (form == gpt) return std::make_unique<GptDecoder>(c, ports, rows);
   if (form == t5 || form == whisper)
-    return std::make_unique<EncodedDecoder>(c, ports, beams, form == t5);
+    return std::make_unique<EncodedDecoder>(c, ports, rows, form == t5);
   unsupported(
       "attribute 'model_type' = {} is not supported; decoders of the form of GPT-2 (0), T5 (1) and "
       "Whisper (2) are",
@@ -351,15 +349,21 @@ std::vector<ValueId> apply(const Call& c, const pb::FunctionProto& f,
   return c.importer.call_written(c, f, inputs, attributes, region);
 }
 
-ValueId repeated(const Call& c, ValueId x, ValueId beams) {
-  if (beams == ValueId::none) return x;
+Rows rows_of(const Call& c, ValueId beams) {
+  const ValueId prompts = extent(c, c.in(0), 0);
+  if (beams == ValueId::none) return {beams, prompts, prompts};
+  return {beams, prompts, c.one("Mul", {prompts, beams})};
+}
+
+ValueId repeated(const Call& c, ValueId x, const Rows& rows) {
+  if (rows.beams == ValueId::none) return x;
   const auto rank = c.rank(x);
   if (!rank) unsupported("a tensor of unknown rank for each beam");
   const ValueId times = joined(c,
-                               {c.integers({1}), reshaped(c, beams, {1}),
+                               {c.integers({1}), reshaped(c, rows.beams, {1}),
                                 c.integers(ir::Ints(static_cast<std::size_t>(*rank) - 1, 1))},
                                0);
-  return apply(c, repeated_function(), {x, times}, {}, c.scope.region)[0];
+  return apply(c, repeated_function(), {x, times, rows.all}, {}, c.scope.region)[0];
 }
 
 }  // namespace rondel::onnx

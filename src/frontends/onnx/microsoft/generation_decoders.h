@@ -39,14 +39,22 @@ struct SearchPorts {
   std::size_t decoder_input_ids = none, temperature = none;
 };
 
-/// The decoder that the node carries, of the form that its attribute 'model_type' tells. `beams`: a
-/// scalar; none: 1.
-std::unique_ptr<Decoder> decoder_of(Call&, const SearchPorts&, ValueId beams);
+/// The rows of a search. Native loops need to see that those of all states are as many, so that all
+/// shapes are made with these values.
+struct Rows {
+  ValueId beams = ValueId::none;  ///< for each prompt, a scalar; none: 1
+  ValueId prompts{}, all{};       ///< how many there are, i64[1]
+};
+/// Of the prompts in input 0.
+Rows rows_of(const Call&, ValueId beams);
+
+/// The decoder that the node carries, of the form that its attribute 'model_type' tells.
+std::unique_ptr<Decoder> decoder_of(Call&, const SearchPorts&, const Rows&);
 
 /// A function of generation_text.h, in a region.
 std::vector<ValueId> apply(const Call&, const pb::FunctionProto&,
                            const std::vector<ValueId>& inputs, const ir::Attributes&, ir::RegionId);
-/// Each row of x `beams` times (none: once), in the region of the node. The rank must be known.
-ValueId repeated(const Call&, ValueId x, ValueId beams);
+/// Each row of x once for each beam, in the region of the node. The rank must be known.
+ValueId repeated(const Call&, ValueId x, const Rows&);
 
 }  // namespace rondel::onnx

@@ -63,13 +63,12 @@ unpadded <pad> (ids) => (mask) {
 
 const pb::FunctionProto& repeated_function() {
   static const auto* const f = parsed_text(R"(
-repeated (x, times) => (y) {
+repeated (x, times, rows) => (y) {
   one = Constant <value_ints = [1]> ()
   single = Unsqueeze (x, one)
   several = Expand (single, times)
-  all = Constant <value_ints = [-1]> ()
   rest = Shape <start = 1> (x)
-  shape = Concat <axis = 0> (all, rest)
+  shape = Concat <axis = 0> (rows, rest)
   y = Reshape (several, shape)
 })");
   return *f;
@@ -340,21 +339,20 @@ padded <pad> (sequences, max_length) => (y) {
 
 const pb::FunctionProto& first_beams_function() {
   static const auto* const f = parsed_text(R"(
-first_beams <pad> (ids, max_length, n) => (scores, hypothesis_scores, hypotheses, done) {
+first_beams <pad> (max_length, n, prompts, rows) => (scores, hypothesis_scores, hypotheses, done) {
   zero = Constant <value = int64 {0}> ()
   one = Constant <value = int64 {1}> ()
   ones = Constant <value_ints = [1]> ()
   n1 = Reshape (n, ones)
-  batch = Shape <start = 0, end = 1> (ids)
-  by_beam = Concat <axis = 0> (batch, n1)
+  by_beam = Concat <axis = 0> (prompts, n1)
   numbers = Range (zero, n, one)
   others = Greater (numbers, zero)
   nothing = Constant <value = float {0}> ()
   far = Constant <value = float {-1e9}> ()
   start = Where (others, far, nothing)
   start2 = Expand (start, by_beam)
-  column = Constant <value_ints = [-1, 1]> ()
-  scores = Reshape (start2, column)
+  row_column = Concat <axis = 0> (rows, ones)
+  scores = Reshape (start2, row_column)
   whole = Constant <value = float {1}> ()
   infinity = Div (whole, nothing)
   least = Neg (infinity)
@@ -365,9 +363,9 @@ first_beams <pad> (ids, max_length, n) => (scores, hypothesis_scores, hypotheses
   pad64 = Constant <value_int : int = @pad> ()
   pad32 = Cast <to = 6> (pad64)
   hypotheses = Expand (pad32, by_token)
-  by_row = Concat <axis = 0> (batch, ones)
+  column = Concat <axis = 0> (prompts, ones)
   no = Constant <value = bool {0}> ()
-  done = Expand (no, by_row)
+  done = Expand (no, column)
 })");
   return *f;
 }
@@ -375,14 +373,15 @@ first_beams <pad> (ids, max_length, n) => (scores, hypothesis_scores, hypotheses
 const pb::FunctionProto& beams_function() {
   static const auto* const f = parsed_text(R"(
 beams <eos, pad, early>
-  (scores, beam_scores, sequences, hypothesis_scores, hypotheses, done, length_penalty, n)
-  => (tokens, rows, next_scores, longer, next_hypothesis_scores, next_hypotheses, now_done, go) {
+  (scores, beam_scores, sequences, hypothesis_scores, hypotheses, done, length_penalty, n, prompts, rows)
+  => (tokens, kept_rows, next_scores, longer, next_hypothesis_scores, next_hypotheses, now_done, go) {
   zero = Constant <value = int64 {0}> ()
   one = Constant <value = int64 {1}> ()
   two = Constant <value = int64 {2}> ()
   axis1 = Constant <value_ints = [1]> ()
   axis2 = Constant <value_ints = [2]> ()
-  column = Constant <value_ints = [-1, 1]> ()
+  column = Concat <axis = 0> (prompts, axis1)
+  row_column = Concat <axis = 0> (rows, axis1)
   list = Constant <value_ints = [-1]> ()
   scalar = Constant <value = int64[0] {}> ()
   first = Constant <value_ints = [0]> ()
@@ -393,16 +392,15 @@ beams <eos, pad, early>
   of_scores = Shape (sums)
   v = Gather (of_scores, one)
   per_prompt = Mul (n1, v)
-  by_prompt = Concat <axis = 0> (list, per_prompt)
+  by_prompt = Concat <axis = 0> (prompts, per_prompt)
   flat = Reshape (sums, by_prompt)
   top, places = TopK <axis = 1> (flat, twice)
   beam = Div (places, v)
   begins = Mul (beam, v)
   token = Sub (places, begins)
-  batch_list = Shape <start = 0, end = 1> (top)
-  batch = Reshape (batch_list, scalar)
-  prompts = Range (zero, batch, one)
-  starts1 = Mul (prompts, n)
+  count = Reshape (prompts, scalar)
+  numbers = Range (zero, count, one)
+  starts1 = Mul (numbers, n)
   starts = Reshape (starts1, column)
   row = Add (starts, beam)
   eos64 = Constant <value_int : int = @eos> ()
@@ -452,13 +450,13 @@ beams <eos, pad, early>
   next_token = GatherElements <axis = 1> (token, chosen)
   next_row = GatherElements <axis = 1> (row, chosen)
   kept_scores = Where (done, nothing, next_best)
-  next_scores = Reshape (kept_scores, column)
+  next_scores = Reshape (kept_scores, row_column)
   token32 = Cast <to = 6> (next_token)
   kept_tokens = Where (done, pad32, token32)
-  tokens = Reshape (kept_tokens, column)
-  kept_rows = Where (done, zero, next_row)
-  rows = Reshape (kept_rows, list)
-  continued = Gather <axis = 0> (sequences, rows)
+  tokens = Reshape (kept_tokens, row_column)
+  row_of_beam = Where (done, zero, next_row)
+  kept_rows = Reshape (row_of_beam, rows)
+  continued = Gather <axis = 0> (sequences, kept_rows)
   longer = Concat <axis = 1> (continued, tokens)
 
   worst_place = Sub (n, one)

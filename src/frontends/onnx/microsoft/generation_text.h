@@ -12,7 +12,7 @@ const pb::FunctionProto& prompt_function();
 /// (ids [B,S]) -> mask [B,S], 0 at the pads before the first word only: a later one may be the end
 /// of the text. `pad`.
 const pb::FunctionProto& unpadded_function();
-/// (x [B,...], [1, beams, 1, ...]) -> [R,...], each row once for each beam.
+/// (x [B,...], [1, beams, 1, ...], i64[1] R) -> [R,...], each row once for each beam.
 const pb::FunctionProto& repeated_function();
 /// (logits [R,S,V]) -> the scores of the next token [R,V].
 const pb::FunctionProto& last_function();
@@ -54,12 +54,13 @@ const pb::FunctionProto& continued_function();
 /// (sequences [R,T], max_length) -> [R, max_length]. `pad`.
 const pb::FunctionProto& padded_function();
 
-/// (ids [B,S], max_length, beams) -> scores of the beams [R,1], scores [B,beams] and sequences
+// Native loops need to see that the rows of all states are as many: `B` and `R` are given, i64[1].
+/// (max_length, beams, B, R) -> scores of the beams [R,1], scores [B,beams] and sequences
 /// [B,beams,max_length] of the hypotheses (-inf: there is none; an impossible one has the lowest
 /// number), done [B,1]. `pad`.
 const pb::FunctionProto& first_beams_function();
-/// (scores, beam scores, sequences, hypothesis scores, hypotheses, done, length penalty, beams) ->
-/// tokens [R,1], rows [R] that they continue, and the next of these. `eos`, `pad`, `early`.
+/// (scores, beam scores, sequences, hypothesis scores, hypotheses, done, length penalty, beams, B,
+/// R) -> tokens [R,1], rows [R] that they continue, and the next of these. `eos`, `pad`, `early`.
 const pb::FunctionProto& beams_function();
 /// (beam scores, sequences, hypothesis scores, hypotheses, done, length penalty, max_length, beams,
 /// kept) -> sequences [B,kept,max_length], scores [B,kept]. `pad`.

@@ -57,16 +57,30 @@ ir::Attribute in_kind_of(const ir::Attribute* default_, std::string_view name, i
   return given;
 }
 
-/// The first tensor of which no rank is known, else one of which an extent is not known; or none.
-ValueId first_without_shape(const ir::Graph& g, const std::vector<ValueId>& inputs) {
+/// The first named tensor of which no rank is known, else one of which an extent is not known; or
+/// none.
+ValueId first_without_shape(Importer& importer, const std::vector<ValueId>& inputs) {
   const auto first = [&](auto lacks) {
     for (const ValueId v : inputs)
-      if (v != ValueId::none && g.value(v).type.is_tensor() && lacks(g.value(v).type)) return v;
+      if (v != ValueId::none && !importer.graph().value(v).name.empty() &&
+          importer.type(v).is_tensor() && lacks(importer.type(v)))
+        return v;
     return ValueId::none;
   };
   const ValueId unranked = first([](const ir::Type& t) { return !t.has_rank(); });
   return unranked != ValueId::none ? unranked
                                    : first([](const ir::Type& t) { return !t.is_static(); });
+}
+
+/// What a node is given, for errors: the types of its inputs, then its attributes.
+std::string described(const Importer& importer, const std::vector<ValueId>& inputs,
+                      const ir::Attributes& attributes) {
+  std::vector<std::string> parts;
+  for (const ValueId v : inputs)
+    parts.push_back(v == ValueId::none ? "none" : ir::to_text(importer.type(v)));
+  for (const auto& [name, value] : attributes)
+    parts.push_back(fmt::format("{} = {}", name, ir::to_text(value)));
+  return join(parts, ", ");
 }
 
 bool is_unset_dtype(std::string_view name, const ir::Attribute& a) {
@@ -238,6 +252,7 @@ void Importer::check_outputs(const Call& c, std::span<const ValueId> results) {
 
 std::vector<ValueId> Importer::convert(const pb::NodeProto& n, Scope& scope, const Frame& frame,
                                        const std::string& source) {
+  if (auto results = call_stand_in(n, scope, frame)) return std::move(*results);
   if (const pb::FunctionProto* f = local_function(n))
     return call_local(n, *f, scope, frame, source);
   const std::string domain = normal_domain(n.domain());
@@ -312,11 +327,16 @@ std::vector<ValueId> Importer::add(const Call& c, const std::string& op,
   if (schema != nullptr && !schema->Deprecated()) {
     if (auto results = call_built_in(c, *schema, version, inputs, attributes, outputs))
       return std::move(*results);
-    const ValueId untold = first_without_shape(graph(), inputs);
-    if (schema->HasContextDependentFunction() && untold != ValueId::none)
-      unsupported("{} depends on the shape of its input '{}', which is {}; declare its shape",
-                  op_text(c.node, c.version()), graph().value(untold).name,
-                  ir::to_text(type(untold)));
+    if (schema->HasContextDependentFunction()) {
+      const ValueId untold = first_without_shape(*this, inputs);
+      const std::string shape =
+          untold == ValueId::none
+              ? ""
+              : fmt::format("; if it depends on the shape of its input '{}', declare its shape",
+                            graph().value(untold).name);
+      unsupported("ONNX makes no body for {} with these inputs and attributes: {}{}",
+                  op_text(c.node, c.version()), described(*this, inputs, attributes), shape);
+    }
   }
   unsupported("{} is not supported{}", op_text(c.node, c.version()),
               op == c.op ? "" : " (it needs " + op + ")");

@@ -3,6 +3,9 @@
 #include "formats/onnx/types.h"
 #include "frontends/onnx/attributes.h"
 #include "frontends/onnx/importer.h"
+#include "frontends/onnx/rules/control.h"
+
+#include <unordered_set>
 
 namespace rondel::onnx {
 namespace {
@@ -21,6 +24,37 @@ std::string cycle(const Frame& frame, const pb::FunctionProto& f) {
   return {};
 }
 
+/// The domain of nodes that stand for graph attributes in the bodies of ONNX's functions.
+constexpr const char* stand_in_domain = "rondel.graph";
+
+/// A graph of one node, which stands for `given`: ONNX's builders copy the nodes of a graph into
+/// the body, where its names, attributes and opsets would be those of the body.
+pb::GraphProto stand_in(const std::string& attribute, const pb::GraphProto& given) {
+  pb::GraphProto graph;
+  graph.set_name(given.name());
+  pb::NodeProto& node = *graph.add_node();
+  node.set_name(attribute);
+  node.set_op_type(attribute);
+  node.set_domain(stand_in_domain);
+  std::unordered_set<std::string> constants;
+  for (const auto& t : given.initializer()) constants.insert(t.name());
+  for (const auto& s : given.sparse_initializer()) constants.insert(s.values().name());
+  for (const pb::ValueInfoProto& input : given.input()) {
+    if (constants.contains(input.name())) continue;
+    node.add_input(fmt::format("{}.input{}", attribute, node.input_size()));
+    pb::ValueInfoProto& formal = *graph.add_input();
+    formal = input;
+    formal.set_name(node.input(node.input_size() - 1));
+  }
+  for (const pb::ValueInfoProto& output : given.output()) {
+    node.add_output(fmt::format("{}.output{}", attribute, node.output_size()));
+    pb::ValueInfoProto& formal = *graph.add_output();
+    formal = output;
+    formal.set_name(node.output(node.output_size() - 1));
+  }
+  return graph;
+}
+
 }  // namespace
 
 std::string function_key(const std::string& domain, const std::string& name,
@@ -36,14 +70,14 @@ const pb::FunctionProto* Importer::local_function(const pb::NodeProto& n) const 
 
 std::vector<ValueId> Importer::call_function(const pb::NodeProto& n, const pb::FunctionProto& f,
                                              std::span<const ValueId> inputs, Frame frame,
-                                             Scope* outer, Scope& at) {
+                                             Scope& at) {
   require(frame.depth < deepest_call, "functions call each other deeper than {}", deepest_call);
   const auto formal = static_cast<std::size_t>(f.input_size());
   require(inputs.size() <= formal, "{} inputs are given; function {} takes {}", inputs.size(),
           f.name(), formal);
   require(n.output_size() <= f.output_size(), "{} outputs are named; function {} gives {}",
           n.output_size(), f.name(), f.output_size());
-  Scope scope{outer, at.region, &f.node(), {}, {&f.value_info()}};
+  Scope scope{nullptr, at.region, &f.node(), {}, {&f.value_info()}};
   for (std::size_t k = 0; k < formal; ++k)
     define(scope, f.input(static_cast<int>(k)), k < inputs.size() ? inputs[k] : ValueId::none);
   nodes(f.node(), scope, frame);
@@ -81,15 +115,20 @@ std::vector<ValueId> Importer::call_local(const pb::NodeProto& n, const pb::Func
   }
   for (const auto& a : f.attribute_proto())
     frame.attributes.emplace(a.name(), Binding{&a, nullptr, &caller});
-  return call_function(n, f, resolve(n, scope), std::move(frame), nullptr, scope);
+  return call_function(n, f, resolve(n, scope), std::move(frame), scope);
 }
 
 const pb::FunctionProto* Importer::built_in_body(const pb::OpSchema& schema, std::int64_t opset,
                                                  const pb::NodeProto& node,
-                                                 std::span<const ValueId> inputs) {
+                                                 std::span<const ValueId> inputs, BodyEdit edit) {
   const int version = static_cast<int>(opset);
+  const auto kept = [&](pb::FunctionProto f) {
+    if (edit != nullptr) edit(f);
+    return &made_bodies_.emplace_back(std::move(f));
+  };
   if (schema.HasFunction())
-    if (const pb::FunctionProto* f = schema.GetFunction(version)) return f;
+    if (const pb::FunctionProto* f = schema.GetFunction(version))
+      return edit == nullptr ? f : kept(*f);
   if (!schema.HasContextDependentFunction()) return nullptr;
   std::vector<pb::TypeProto> types;
   for (const ValueId v : inputs)
@@ -97,8 +136,16 @@ const pb::FunctionProto* Importer::built_in_body(const pb::OpSchema& schema, std
   const pb::FunctionBodyBuildContextImpl context(node, types);
   pb::FunctionProto body;
   if (!schema.BuildContextDependentFunction(context, body, version)) return nullptr;
-  made_bodies_.push_back(std::move(body));
-  return &made_bodies_.back();
+  return kept(std::move(body));
+}
+
+/// The graph for which a node of a body stands; nothing if it is another node.
+std::optional<std::vector<ValueId>> Importer::call_stand_in(const pb::NodeProto& n,
+                                                            const Scope& scope,
+                                                            const Frame& frame) {
+  if (!frame.built_in || n.domain() != stand_in_domain) return std::nullopt;
+  return call_graph(*this, frame.attributes.at(n.op_type()), n.op_type(), resolve(n, scope),
+                    scope.region);
 }
 
 std::vector<ValueId> Importer::call_written(const Call& c, const pb::FunctionProto& f,
@@ -118,19 +165,22 @@ std::vector<ValueId> Importer::call_written(const Call& c, const pb::FunctionPro
   for (const auto& a : node.attribute())
     frame.attributes[a.name()] = Binding{&a, nullptr, &c.frame};
   Scope at{&c.scope, region, nullptr, {}};
-  return call_function(node, f, inputs, std::move(frame), nullptr, at);
+  return call_function(node, f, inputs, std::move(frame), at);
 }
 
-std::optional<std::vector<ValueId>> Importer::own_body(const Call& c) {
+std::optional<std::vector<ValueId>> Importer::own_body(const Call& c, BodyEdit edit) {
   const auto import = c.frame.opsets.find(c.schema.domain());
   const std::int64_t opset = import == c.frame.opsets.end() ? newest_version(c.schema.domain())
                                                             : import->second;
-  return call_built_in(c, c.schema, opset, c.inputs, c.attributes, c.outputs);
+  return call_built_in(c, c.schema, opset, c.inputs, c.attributes, c.outputs, edit);
 }
 
-std::optional<std::vector<ValueId>> Importer::call_built_in(
-    const Call& c, const pb::OpSchema& schema, std::int64_t opset,
-    const std::vector<ValueId>& inputs, const ir::Attributes& attributes, std::size_t outputs) {
+std::optional<std::vector<ValueId>> Importer::call_built_in(const Call& c,
+                                                            const pb::OpSchema& schema,
+                                                            std::int64_t opset,
+                                                            const std::vector<ValueId>& inputs,
+                                                            const ir::Attributes& attributes,
+                                                            std::size_t outputs, BodyEdit edit) {
   if (!schema.HasFunction() && !schema.HasContextDependentFunction()) return std::nullopt;
   // The node for the schema's body builder: attributes resolved, inputs named by position.
   pb::NodeProto& node = made_nodes_.emplace_back();
@@ -145,11 +195,13 @@ std::optional<std::vector<ValueId>> Importer::call_built_in(
   }
   for (const auto& [name, value] : attributes) *node.add_attribute() = attribute_proto(name, value);
   for (const auto& [name, binding] : c.graphs) {
-    *node.add_attribute() = *binding.attribute;
-    node.mutable_attribute(node.attribute_size() - 1)->set_name(name);
+    pb::AttributeProto& a = *node.add_attribute();
+    a.set_name(name);
+    a.set_type(pb::AttributeProto::GRAPH);
+    *a.mutable_g() = stand_in(name, binding.attribute->g());
   }
 
-  const pb::FunctionProto* f = built_in_body(schema, opset, node, inputs);
+  const pb::FunctionProto* f = built_in_body(schema, opset, node, inputs, edit);
   if (f == nullptr) return std::nullopt;
   Frame frame;
   frame.caller = &c.frame;
@@ -158,21 +210,13 @@ std::optional<std::vector<ValueId>> Importer::call_built_in(
   frame.prefix = c.frame.prefix + name_of(c.node, c.frame) + "/";
   frame.depth = c.frame.depth + 1;
   frame.built_in = true;
-  Scope* outer = nullptr;
-  if (!c.graphs.empty()) {
-    // A graph that an op takes (SequenceMap's body) still sees the names and attributes of the
-    // scope in which it was written.
-    const Binding& written = c.graphs.begin()->second;
-    outer = written.scope;
-    frame.attributes = written.frame->attributes;
-    for (const auto& [domain, version] : written.frame->opsets)
-      frame.opsets.emplace(domain, version);
-  }
-  for (const auto& a : node.attribute()) frame.attributes[a.name()] = Binding{&a, outer, &c.frame};
+  frame.attributes = c.graphs;
+  for (const auto& a : node.attribute())
+    frame.attributes.emplace(a.name(), Binding{&a, nullptr, &c.frame});
   for (const auto& [name, a] : schema.attributes())
     if (a.default_value.has_name())
       frame.attributes.emplace(name, Binding{&a.default_value, nullptr, &c.frame});
-  return call_function(node, *f, inputs, std::move(frame), outer, c.scope);
+  return call_function(node, *f, inputs, std::move(frame), c.scope);
 }
 
 }  // namespace rondel::onnx

@@ -96,6 +96,9 @@ class Call {
   std::vector<ValueId> newest() const { return add(op, inputs, attributes, outputs); }
 };
 
+/// Changes the body that ONNX has for an op.
+using BodyEdit = void (*)(pb::FunctionProto&);
+
 /// Reads one model into one graph.
 class Importer {
  public:
@@ -120,9 +123,9 @@ class Importer {
   /// Adds an op in its newest ONNX form: as our op or as its function body.
   std::vector<ValueId> add(const Call&, const std::string& op, std::vector<ValueId> inputs,
                            ir::Attributes, std::size_t outputs);
-  /// Adds the function body that ONNX's schema defines for the op in the node's own version;
-  /// nothing if the schema has none.
-  std::optional<std::vector<ValueId>> own_body(const Call&);
+  /// Adds the function body that ONNX's schema defines for the op in the node's own version, after
+  /// `edit` has changed it; nothing if the schema has none.
+  std::optional<std::vector<ValueId>> own_body(const Call&, BodyEdit edit = nullptr);
   /// Adds the nodes of a function that a rule has written down, to a region inside the scope of the
   /// call; returns its outputs.
   std::vector<ValueId> call_written(const Call&, const pb::FunctionProto&,
@@ -161,8 +164,7 @@ class Importer {
   void check_outputs(const Call&, std::span<const ValueId>);
   std::vector<ValueId> dispatch(Call&);
   std::vector<ValueId> call_function(const pb::NodeProto&, const pb::FunctionProto&,
-                                     std::span<const ValueId> inputs, Frame, Scope* outer,
-                                     Scope& at);
+                                     std::span<const ValueId> inputs, Frame, Scope& at);
   std::vector<ValueId> call_user_op(const pb::NodeProto&, const ir::UserOp&, std::int64_t version,
                                     Scope&, const Frame&, const std::string& source);
   ir::Attributes user_attributes(const pb::NodeProto&, Scope&, const Frame&);
@@ -173,9 +175,13 @@ class Importer {
   std::optional<std::vector<ValueId>> call_built_in(const Call&, const pb::OpSchema&,
                                                     std::int64_t opset,
                                                     const std::vector<ValueId>& inputs,
-                                                    const ir::Attributes&, std::size_t outputs);
+                                                    const ir::Attributes&, std::size_t outputs,
+                                                    BodyEdit = nullptr);
   const pb::FunctionProto* built_in_body(const pb::OpSchema&, std::int64_t opset,
-                                         const pb::NodeProto&, std::span<const ValueId> inputs);
+                                         const pb::NodeProto&, std::span<const ValueId> inputs,
+                                         BodyEdit);
+  std::optional<std::vector<ValueId>> call_stand_in(const pb::NodeProto&, const Scope&,
+                                                    const Frame&);
   ir::Attributes fitted(const ir::OpDef&, const pb::OpSchema* schema, ir::Attributes given) const;
   const pb::FunctionProto* local_function(const pb::NodeProto&) const;
   std::string name_of(const pb::NodeProto&, const Frame&) const;

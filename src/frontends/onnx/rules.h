@@ -37,6 +37,7 @@ std::span<const Rule> elementwise_rules();
 std::span<const Rule> shape_rules();
 std::span<const Rule> reduction_rules();
 std::span<const Rule> nn_rules();
+std::span<const Rule> attention_rules();
 std::span<const Rule> training_rules();
 std::span<const Rule> learned_rules();
 // ONNX Runtime's own ops (microsoft/).

@@ -8,7 +8,11 @@ namespace rondel::onnx {
 BodyGraph body_graph(const Call& c, const std::string& name, std::size_t inputs) {
   const auto it = c.graphs.find(name);
   require(it != c.graphs.end(), "attribute '{}' is missing", name);
-  BodyGraph body{it->second.attribute->g(), it->second, {}};
+  return body_graph(it->second, name, inputs);
+}
+
+BodyGraph body_graph(const Binding& binding, const std::string& name, std::size_t inputs) {
+  BodyGraph body{binding.attribute->g(), binding, {}};
   std::unordered_set<std::string> given;
   for (const auto& t : body.graph.initializer()) given.insert(t.name());
   for (const auto& s : body.graph.sparse_initializer()) given.insert(s.values().name());
@@ -29,6 +33,17 @@ void check_declared(const pb::ValueInfoProto& declared, const ir::Type& bound) {
   const ir::Type type = type_of(declared.type(), "body input '" + declared.name() + "'");
   require(schema_text(type) == schema_text(bound), "body input '{}' is declared {} but is given {}",
           declared.name(), ir::to_text(type), ir::to_text(bound));
+}
+
+std::vector<ValueId> call_graph(Importer& importer, const Binding& binding, const std::string& name,
+                                std::span<const ValueId> inputs, ir::RegionId region) {
+  const BodyGraph body = body_graph(binding, name, inputs.size());
+  Scope scope = body_scope(body, region);
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    check_declared(*body.inputs[k], importer.type(inputs[k]));
+    importer.define(scope, body.inputs[k]->name(), inputs[k]);
+  }
+  return importer.body(body.graph, scope, *binding.frame);
 }
 
 std::optional<std::int64_t> declared_rank(const pb::ValueInfoProto& input) {

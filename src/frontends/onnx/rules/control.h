@@ -16,6 +16,7 @@ struct BodyGraph {
 /// The graph in attribute `name`. `inputs` is the number of inputs that the op binds. If the graph
 /// has more inputs, those with an initializer are constants.
 BodyGraph body_graph(const Call&, const std::string& name, std::size_t inputs);
+BodyGraph body_graph(const Binding&, const std::string& name, std::size_t inputs);
 
 /// A scope for the body's region, nested in the scope that the graph was written in.
 Scope body_scope(const BodyGraph&, ir::RegionId);
@@ -23,6 +24,11 @@ Scope body_scope(const BodyGraph&, ir::RegionId);
 /// Requires that the declared element type of a body's input, if any, is that of the value bound to
 /// it. Declared shapes are hints and are not checked.
 void check_declared(const pb::ValueInfoProto& declared, const ir::Type& bound);
+
+/// Adds the nodes of a graph attribute to the region, with these values for its inputs; returns its
+/// outputs. Its names, attributes and opsets are those of the place in which it was written.
+std::vector<ValueId> call_graph(Importer&, const Binding&, const std::string& name,
+                                std::span<const ValueId> inputs, ir::RegionId);
 
 /// Keeps declared types of the loop's items (loops.md, rule 3) that say more than the inferred
 /// types: a rank, or extents given as numbers. The items are the body's outputs from number `first`

@@ -1,8 +1,5 @@
 // Neural network ops whose attributes changed.
-#include "base/axis.h"
 #include "frontends/onnx/rules.h"
-
-#include <algorithm>
 
 namespace rondel::onnx {
 namespace {
@@ -102,80 +99,6 @@ std::vector<ValueId> mean_variance_normalization(Call& c) {
   return {as(c.one("Div", {distance, deviation}), given)};
 }
 
-/// The body that ONNX has for the op's own version.
-std::vector<ValueId> by_its_body(Call& c) {
-  if (auto results = c.importer.own_body(c)) return std::move(*results);
-  return c.newest();
-}
-
-/// An extent of a tensor, on an axis from the front or the end, in a formula: times * extent +
-/// plus. Without a tensor it is the number `plus`.
-struct Length {
-  ValueId x = ValueId::none;
-  std::int64_t axis = 0, times = 1, plus = 0;
-};
-
-/// Requires that a == b, or (`at_most`) a <= b: at once, or in the run if only the run knows it.
-void require_lengths(const Call& c, const Length& a, const Length& b, bool at_most,
-                     const std::string& message) {
-  const auto known = [&](const Length& l) {
-    if (l.x == ValueId::none) return ir::Integer(l.plus);
-    const ir::Type& t = c.type(l.x);
-    if (!t.has_rank() || !has_axis(l.axis, t.rank())) return ir::Integer();
-    return ir::Integer(t.extent(axis_from_front(l.axis, t.rank()))) * l.times + l.plus;
-  };
-  const ir::Integer left = known(a), right = known(b);
-  if (at_most ? (right - left).at_least(0) : left == right) return;
-  require(!left.known() || !right.known(), "{}", message);
-  const auto computed = [&](const Length& l) {
-    if (l.x == ValueId::none) return c.integer(l.plus);
-    const ValueId extent = c.one("Gather", {c.one("Shape", {l.x}), c.integer(l.axis)});
-    return c.one("Add", {c.one("Mul", {extent, c.integer(l.times)}), c.integer(l.plus)});
-  };
-  const ValueId holds = c.one(at_most ? "LessOrEqual" : "Equal", {computed(a), computed(b)});
-  require_in_run(c, holds, message);
-}
-
-/// The body broadcasts batches and heads, which ONNX's text does not.
-std::vector<ValueId> checked_attention(Call& c) {
-  const ValueId q = c.in(0), k = c.in(1);
-  for (const std::size_t input : {1U, 2U, 6U}) require_extent_of(c, input, 0, 0, 0);
-  if (c.rank(c.in(2)) == 4) require_extent_of(c, 2, 1, 1, 1);
-  if (c.has(3) && !c.has(4))
-    require_lengths(c, {c.in(3), -1}, {k, -2}, true, "attn_mask has more columns than keys");
-  std::vector<ValueId> results = by_its_body(c);
-  const std::int64_t common = c.rank(q) == 4 ? 2 : 1;
-  for (std::int64_t axis = 0; axis < common; ++axis)
-    results[0] = with_extent_of(c, results[0], axis, q, axis, {"the result", "Q"});
-  return results;
-}
-
-/// The body broadcasts the cosines and sines.
-std::vector<ValueId> checked_rotary_embedding(Call& c) {
-  const auto rank = c.rank(c.in(0));
-  if (!rank) return by_its_body(c);
-  const std::int64_t length = *rank == 4 ? 2 : 1;
-  const std::size_t placed = c.has(3) ? 3 : 1;
-  require_extent_of(c, placed, 0, 0, 0);
-  require_extent_of(c, placed, 1, 0, length);
-  const std::int64_t turned = c.attributes.i("rotary_embedding_dim", 0);
-  const std::int64_t heads = std::max<std::int64_t>(c.attributes.i("num_heads", 0), 1);
-  for (std::int64_t axis = 0; axis < (c.has(3) ? 2 : 3); ++axis)
-    require_extent_of(c, 2, axis, 1, axis);
-  const Length whole = turned > 0 ? Length{.plus = turned} : Length{c.in(0), -1};
-  require_lengths(c, {c.in(1), -1, *rank == 4 || turned > 0 ? 2 : 2 * heads}, whole, false,
-                  "cos_cache does not have a column for each pair of elements of a head");
-  return by_its_body(c);
-}
-
-/// The body would take the last columns of a longer state.
-std::vector<ValueId> checked_causal_convolution(Call& c) {
-  if (c.has(3))
-    require_lengths(c, {c.in(3), -1, 1, 1}, {c.in(1), -1}, false,
-                    "past_state does not have one column less than the kernel");
-  return by_its_body(c);
-}
-
 }  // namespace
 
 std::span<const Rule> nn_rules() {
@@ -189,9 +112,6 @@ std::span<const Rule> nn_rules() {
       {"RNN", 1, 6, lstm_all_outputs},
       {"RoiAlign", 10, 15, roi_align_10},
       {"GroupNormalization", 18, 20, group_normalization_18, "-"},
-      {"Attention", 23, newest, checked_attention},
-      {"RotaryEmbedding", 23, newest, checked_rotary_embedding},
-      {"CausalConvWithState", 27, newest, checked_causal_convolution},
       {"MeanVarianceNormalization", 9, newest, mean_variance_normalization, "reduce_mean"},
   };
   return rules;

@@ -12,6 +12,7 @@ the generator, check mode and the verifier of storage plans alone, without the t
 import argparse
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -93,7 +94,7 @@ def install_package():
 def test(fault):
     if fault["target"] == "_rondel":
         paths = [PACKAGE, TREE / "tests", TREE / "tests" / "python" / "helpers"]
-        command = ["-m", "pytest", "-q", "-x", fault["tests"]] if fault["tests"] else PROGRAMS
+        command = ["-m", "pytest", "-q", "-x", *shlex.split(fault["tests"])] if fault["tests"] else PROGRAMS
         return run(sys.executable, *command, timeout=LONGEST, PYTHONPATH=os.pathsep.join(map(str, paths)))
     arguments = [f"--gtest_filter={fault['tests']}"] if "tests" in fault else []
     return run(str(BUILD / "tests" / fault["target"]), "--gtest_brief=1", *arguments, timeout=LONGEST)

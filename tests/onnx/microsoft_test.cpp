@@ -1,9 +1,10 @@
-// docs/ops.md lists the ops of com.microsoft that are read.
+// docs/ops.md lists the ops of com.microsoft that are read; README.md counts them.
 #include "frontends/onnx/check.h"
 #include "frontends/onnx/microsoft/signatures.h"
 #include "models.h"
 
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <sstream>
 
@@ -36,6 +37,15 @@ TEST(Microsoft, AllOpsAreReadAndListed) {
     EXPECT_EQ(listed.erase(op), 1U) << "docs/ops.md should list " << op;
   }
   for (const std::string& op : listed) ADD_FAILURE() << "docs/ops.md should not list " << op;
+}
+
+TEST(Microsoft, TheReadmeCountsTheOps) {
+  std::ifstream file("README.md");
+  EXPECT_TRUE(file) << "README.md cannot be read; run the tests from the root of the project";
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::string counted = std::to_string(microsoft_ops().size()) + " of ONNX Runtime's own";
+  EXPECT_NE(text.find(" " + counted), std::string::npos)
+      << "README.md should say \"" << counted << '"';
 }
 
 TEST(Microsoft, OpsInOnnxOwnDomain) {

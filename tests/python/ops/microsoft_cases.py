@@ -1,6 +1,6 @@
 """Cases of ONNX Runtime's own ops: inputs, attributes and how exactly the results must agree."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,6 +16,10 @@ class Case:
     domain: str = "com.microsoft"
     steps: int = 0  # quantised results may differ by this much
     tolerance: float = 2e-5
+
+    def __or__(self, feeds):
+        """The case with other inputs of these names."""
+        return replace(self, feeds=self.feeds | feeds)
 
     def __str__(self):
         attributes = ",".join(f"{k}={v}" for k, v in self.attributes.items())
@@ -263,6 +267,13 @@ def gqa(feeds, **attributes):
     return case("GroupQueryAttention", feeds, PRESENT, tolerance=tolerance, num_heads=4, kv_num_heads=2, **attributes)
 
 
+def masked_bias(rows, columns=None):
+    """Of the first batch element, the first query attends to no key."""
+    bias = real(2, 1, rows, columns or rows)
+    bias[0, :, 0] = -np.inf
+    return bias
+
+
 GROUPED = [
     gqa(grouped()),
     gqa(grouped(packed=True), scale=0.3),
@@ -284,7 +295,49 @@ GROUPED = [
     gqa(grouped(at=np.array([[4, 7, 2], [1, 2, 3]])), do_rotary=1),
     gqa(grouped(length=1, past=4, last=[2, 4], total=5, at=np.array([[3], [7]])), do_rotary=1),
     gqa(grouped(), causal=0),
+    gqa(grouped(), softcap=-1.0),
+    gqa(grouped(length=5, bias=masked_bias(5))),
+    gqa(grouped(length=1, past=8, last=[4, 4], total=5, bias=masked_bias(1, 5))),
     gqa(halved(grouped())),
+]
+
+
+STATE = ("out", "present")
+
+
+def linear(heads=(4, 2, 2), length=4, size=3, value_size=5, past=False, decay=None, beta=None, **attributes):
+    """`heads`: of queries, keys and values. `decay` and `beta`: the elements of their last axes."""
+    queries, keys, values = heads
+    feeds = {"q": real(2, length, queries * size), "k": real(2, length, keys * size) / np.float32(2), "v": real(2, length, values * value_size)}
+    feeds["past"] = real(2, values, size, value_size) if past else None
+    feeds["decay"] = -np.abs(real(2, length, decay)) if decay else None
+    feeds["beta"] = np.abs(real(2, length, beta)) if beta else None
+    return case("LinearAttention", feeds, STATE, q_num_heads=queries, kv_num_heads=values, **attributes)
+
+
+def causal_conv(x=(2, 3, 5), size=4, channels=3, past=None, bias=True, **attributes):
+    feeds = {"x": real(*x), "w": real(channels, 1, size), "b": real(channels) if bias else None, "past": real(*past) if past else None}
+    return case("CausalConvWithState", feeds, STATE, **attributes)
+
+
+LINEAR = [
+    linear(decay=6, beta=2),
+    linear(decay=2, beta=1, past=True, scale=0.3),
+    linear(update_rule="linear", past=True),
+    linear(update_rule="gated", decay=2),
+    linear(update_rule="delta", beta=2, length=1, past=True),
+    linear(heads=(4, 1, 2), decay=6, beta=2),
+    linear(heads=(2, 4, 4), decay=4, beta=4, past=True),
+    linear(heads=(2, 1, 4), decay=4, beta=4),
+    linear(decay=6, beta=2, length=0, past=True),
+    causal_conv(),
+    causal_conv(past=(2, 3, 3), bias=False),
+    causal_conv(past=(2, 3, 6), dilation=2, activation="silu"),
+    causal_conv(x=(2, 3, 1), activation="swish"),
+    causal_conv(x=(2, 3, 0), past=(2, 3, 3)),
+    causal_conv(x=(2, 5, 2, 3), channels=6, channels_last=1),
+    causal_conv(x=(2, 2, 3), past=(2, 6, 3), dilation=2, channels_last=1, activation="silu"),
+    causal_conv(size=1, past=(2, 3, 0)),
 ]
 
 
@@ -415,4 +468,4 @@ MOVEMENT = [
     case("Unique", {"x": scale([3, 1, 3, 2, 1])}, ("out", "at", "counts")),
 ]
 
-CASES = [*ACTIVATIONS, *CONVOLUTIONS, *GEMMS, *MATMULS, *INVERSES, *FEW_BITS, *NORMALIZATIONS, *ATTENTIONS, *MULTI_HEAD, *GROUPED, *ROTARY, *QUANTISED, *MOVEMENT]
+CASES = [*ACTIVATIONS, *CONVOLUTIONS, *GEMMS, *MATMULS, *INVERSES, *FEW_BITS, *NORMALIZATIONS, *ATTENTIONS, *MULTI_HEAD, *GROUPED, *ROTARY, *LINEAR, *QUANTISED, *MOVEMENT]

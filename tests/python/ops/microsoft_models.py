@@ -37,6 +37,12 @@ def model_of(c, known=True, constants=()):
     return helper.make_model(graph, opset_imports=OPSETS, ir_version=10).SerializeToString()
 
 
+def without_extents(c):
+    """The case as a model whose extents are not known, but for those that the op needs; and what it is fed."""
+    constants = ["w"] if c.op == "CausalConvWithState" else []
+    return model_of(c, False, constants), {k: v for k, v in given(c).items() if k not in constants}
+
+
 def looped(c):
     """Three trips of the op on a first input that shrinks; all results of all trips."""
     feeds = given(c)

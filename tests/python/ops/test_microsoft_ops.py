@@ -4,6 +4,7 @@ Ops and forms that ONNX Runtime does not have on the CPU are compared with their
 """
 
 import math
+import re
 
 import microsoft_cases
 import models
@@ -12,7 +13,7 @@ import onnx
 import pytest
 import rondel
 from microsoft_cases import CASES, Case, case, grouped, heads, int32, real
-from microsoft_models import agree, given, looped, model_of, ours, theirs
+from microsoft_models import agree, given, looped, model_of, ours, theirs, without_extents
 from onnx import TensorProto, helper
 
 
@@ -21,7 +22,7 @@ def test_a_case_gives_what_onnxruntime_gives(c):
     feeds = given(c)
     wanted = theirs(model_of(c), feeds)
     if c.op != "Inverse":  # needs the number of rows
-        agree(c, ours(model_of(c, known=False), feeds), wanted)
+        agree(c, ours(*without_extents(c)), wanted)
     first, *others = feeds
     agree(c, ours(model_of(c, constants=others), {first: feeds[first]}), wanted)
 
@@ -55,7 +56,41 @@ def test_the_gradient_goes_through_attention():
     assert np.sum(gradient * along) == pytest.approx((up - down) / (2 * small), rel=1e-6)
 
 
+def test_a_query_that_attends_to_no_key_has_no_gradient():
+    """Its result is 0, whatever the queries, keys, values and biases are; the other queries have the gradients of a difference."""
+    feeds = {k: v.astype(np.float64) if v is not None and v.dtype == np.float32 else v for k, v in grouped(bias=microsoft_cases.masked_bias(3)).items()}
+    made = onnx.load_from_string(model_of(microsoft_cases.gqa(feeds)))
+    made.graph.node.append(helper.make_node("ReduceSumSquare", ["out"], ["loss"], keepdims=0))
+    del made.graph.output[:]
+    made.graph.output.append(helper.make_tensor_value_info("loss", TensorProto.DOUBLE, []))
+    feeds, names = {k: v for k, v in feeds.items() if v is not None}, ["q", "k", "v", "bias"]
+    gradients = dict(zip(names, ours(rondel.grad(made, names), feeds)[1:], strict=True))
+    assert not gradients["q"][0, 0].any() and not gradients["bias"][0, :, 0].any()
+    for name in names[:3]:
+        along, small = real(*feeds[name].shape, dtype=np.float64), 1e-5
+        up, down = (float(ours(made, feeds | {name: feeds[name] + step * along})[0]) for step in (small, -small))
+        assert np.sum(gradients[name] * along) == pytest.approx((up - down) / (2 * small), rel=1e-6)
+
+
 # ---- forms beside ONNX Runtime ---------------------------------------------------------------------------
+
+
+def test_the_ranks_of_caches_need_not_be_known():
+    c = microsoft_cases.gqa(grouped(length=1, past=8, last=[4, 4], total=5, bias=real(2, 1, 1, 5)), do_rotary=1)
+    made = onnx.load_from_string(model_of(c))
+    for declared in made.graph.input:
+        declared.type.tensor_type.ClearField("shape")
+    agree(c, ours(made, given(c)), theirs(made.SerializeToString(), given(c)))
+    with pytest.raises(rondel.CallerError, match=re.escape("node 'node' (GroupQueryAttention)")):
+        ours(made, given(c) | {"past_k": real(2, 2, 8)})
+
+
+def test_caches_may_be_of_double_precision():
+    c = microsoft_cases.gqa(grouped(length=1, past=8, last=[4, 4], total=5), do_rotary=1)
+    doubled = {k: v.astype(np.float64) if v.dtype == np.float32 else v for k, v in given(c).items()}
+    found = ours(model_of(microsoft_cases.gqa(c.feeds | doubled, do_rotary=1)), doubled)
+    assert {y.dtype for y in found} == {np.dtype(np.float64)}
+    agree(c, [y.astype(np.float32) for y in found], theirs(model_of(c), given(c)))
 
 
 def test_heads_may_be_packed_in_one_tensor():
@@ -108,6 +143,7 @@ def test_operands_may_have_no_elements(shape):
         case("MultiHeadAttention", {"q": x, "k": x, "v": x}, num_heads=2),
         case("RotaryEmbedding", {"x": x, "at": np.zeros(shape[:2], np.int64), "cos": real(9, 2), "sin": real(9, 2)}, interleaved=1),
         case("SkipLayerNormalization", {"x": x, "skip": x, "gamma": real(8)}),
+        case("LinearAttention", {"q": x, "k": x, "v": x, "past": None, "decay": x, "beta": x}, microsoft_cases.STATE, q_num_heads=8, kv_num_heads=8),
         case("Attention", {"x": x, "w": real(8, 24), "b": real(24), "mask": np.full(shape[0], 2, np.int32)}, num_heads=2),
         case("Attention", {"x": x, "w": real(8, 24), "b": real(24), "mask": np.zeros(2 * shape[0], np.int32)}, num_heads=2),
         case("MultiHeadAttention", heads(q=x, k=np.zeros((shape[0], 4, 8), np.float32), v=np.zeros((shape[0], 4, 8), np.float32), mask=np.full(shape[0], 2, np.int32)), num_heads=2),
@@ -130,9 +166,9 @@ def test_attention_without_new_tokens_keeps_its_cache():
 def test_tokens_are_decoded_with_a_cache_in_a_loop(room):
     """Six tokens: the cache of keys and values grows, or has room for all."""
     text = """
-    decode (float[1, 1, 64] x0, float[1, 2, n, 16] k0, float[1, 2, n, 16] v0) => (float[1, 1, 64] x, float[1, 2, m, 16] k, float[1, 2, m, 16] v, float[6, 1, 1, 64] all)
+    decode (float[1, 1, 64] x0, float[1, 2, n, 16] k0, float[1, 2, nv, 16] v0) => (float[1, 1, 64] x, float[1, 2, m, 16] k, float[1, 2, m, 16] v, float[6, 1, 1, 64] all)
     <int64 trips = {6}, bool yes = {1}, int64[1] list = {1}, int32 one = {1}> {
-      x, k, v, all = Loop (trips, yes, x0, k0, v0) <body = step (int64 i, bool go, float[1, 1, 64] x1, float[1, 2, a, 16] k1, float[1, 2, a, 16] v1)
+      x, k, v, all = Loop (trips, yes, x0, k0, v0) <body = step (int64 i, bool go, float[1, 1, 64] x1, float[1, 2, a, 16] k1, float[1, 2, av, 16] v1)
           => (bool on, float[1, 1, 64] x2, float[1, 2, b, 16] k2, float[1, 2, b, 16] v2, float[1, 1, 64] item) {
         on = Identity (go)
         at = Cast <to = 6> (i)
@@ -146,10 +182,21 @@ def test_tokens_are_decoded_with_a_cache_in_a_loop(room):
       }>
     }"""
     made = models.model(text, domains={"com.microsoft": 1})
-    weights = dict(wq=real(64, 64) / 5, wk=real(64, 32) / 5, wv=real(64, 32) / 5, cos=real(9, 8), sin=real(9, 8))
+    weights = dict(wq=real(64, 64) / 8, wk=real(64, 32) / 8, wv=real(64, 32) / 8, cos=real(9, 8), sin=real(9, 8))
     made.graph.initializer.extend(onnx.numpy_helper.from_array(v, k) for k, v in weights.items())
     feeds = {"x0": real(1, 1, 64), "k0": real(1, 2, room, 16), "v0": real(1, 2, room, 16)}
     agree(CASES[0], ours(made.SerializeToString(), feeds), theirs(made.SerializeToString(), feeds))
+    assert {found["execution"] for found in rondel.inspect(made).loops} == {"natively, as a whole"}
+    with pytest.raises(rondel.CallerError, match="'past_value' on axis 2 is not as long as 'past_key' on axis 2"):
+        ours(made.SerializeToString(), feeds | {"v0": real(1, 2, room + 1, 16)})
+
+
+def test_zero_points_of_few_bits_may_be_of_double_precision():
+    c = microsoft_cases.n_bits(4, 64, 32, "real")
+    doubled = {k: v.astype(np.float64) if v.dtype == np.float32 else v for k, v in given(c).items()}
+    (found,) = ours(model_of(Case(c.op, c.feeds | doubled, c.outputs, c.attributes)), doubled)
+    assert found.dtype == np.float64
+    agree(c, [found.astype(np.float32)], theirs(model_of(c), given(c)))
 
 
 def test_prompts_may_be_padded():

@@ -56,7 +56,15 @@ struct Masks {
                  ///< total]: 0 where a key is masked
   int lists;     ///< how many lists of numbers a mask of rank 1 may have
   ValueId bias, past;  ///< past: i64[1], the position of the first query
+  std::string name;    ///< of the mask, for errors
 };
+
+/// A mask of rank 2 or 3, which is not broadcast to the scores.
+ValueId fitting_mask(const Call& c, const Masks& m, std::int64_t rank, ValueId q, ValueId k) {
+  ValueId mask = with_extent_of(c, m.mask, 0, q, 0, {m.name, "the queries"});
+  if (rank == 3) mask = with_extent_of(c, mask, 1, q, 2, {m.name, "the queries"});
+  return with_length_of(c, mask, rank - 1, k, 2, {m.name, "the keys"});
+}
 
 /// The mask as numbers, which broadcast to the scores.
 ValueId padding_mask(const Call& c, const Masks& m, ValueId q, ValueId k) {
@@ -71,7 +79,7 @@ ValueId padding_mask(const Call& c, const Masks& m, ValueId q, ValueId k) {
     unsupported("a mask of rank {} ({}) is not supported; expected 1, 2 or 3", *rank,
                 ir::to_text(c.type(m.mask)));
   const ValueId zero = c.constant(Tensor::scalar<std::int32_t>(0));
-  const ValueId masked = c.one("LessOrEqual", {m.mask, zero});
+  const ValueId masked = c.one("LessOrEqual", {fitting_mask(c, m, *rank, q, k), zero});
   return filled(c, unsqueezed(c, masked, *rank == 2 ? ir::Ints{1, 2} : ir::Ints{1}),
                 mask_filter_value(c), t);
 }
@@ -90,7 +98,7 @@ ValueId additive_mask(const Call& c, const Masks& m, ValueId q, ValueId k) {
 ValueId plus_bias(const Call& c, ValueId scores, ValueId bias) {
   if (bias == ValueId::none) return scores;
   for (const std::int64_t axis : {2, 3})
-    bias = with_extent_of(c, bias, axis, scores, axis, {"the bias of the scores", "the scores"});
+    bias = with_length_of(c, bias, axis, scores, axis, {"the bias of the scores", "the scores"});
   ValueId sum = plus(c, scores, bias);
   for (const std::int64_t axis : {0, 1})
     sum = with_extent_of(c, sum, axis, scores, axis, {"the scores with their bias", "the scores"});
@@ -99,6 +107,11 @@ ValueId plus_bias(const Call& c, ValueId scores, ValueId bias) {
 
 ValueId masked_scores(const Call& c, ValueId q, ValueId k, const Masks& m) {
   return plus(c, plus_bias(c, attention_scores(c, q, k), m.bias), additive_mask(c, m, q, k));
+}
+
+/// softmax(scores) @ v.
+ValueId attended(const Call& c, ValueId scores, ValueId v) {
+  return c.one("MatMul", {c.one("Softmax", {scores}, {{"axis", std::int64_t{-1}}}), v});
 }
 
 /// [batch, heads, length, size] as [batch, length, heads * size].
@@ -186,16 +199,6 @@ void add_bias(Call& c, Heads& h, std::int64_t heads) {
   h.v = plus(c, h.v, bias_of_heads(c, size, 2, heads));
 }
 
-/// The mask of MultiHeadAttention, which is not broadcast to the scores, other than Attention's.
-ValueId key_padding_mask(const Call& c, const Heads& h) {
-  ValueId mask = c.in(4);
-  const std::int64_t rank = c.has(4) ? c.rank(mask).value_or(0) : 0;
-  if (rank != 2 && rank != 3) return mask;
-  mask = with_extent_of(c, mask, 0, h.q, 0, {"key_padding_mask", "query"});
-  if (rank == 3) mask = with_extent_of(c, mask, 1, h.q, 2, {"key_padding_mask", "query"});
-  return with_extent_of(c, mask, rank - 1, h.k, 2, {"key_padding_mask", "the keys"});
-}
-
 std::vector<ValueId> multi_head_attention(Call& c) {
   refuse_input(c, 8);
   refuse_input(c, 9);
@@ -214,7 +217,7 @@ std::vector<ValueId> multi_head_attention(Call& c) {
     h.v = joined(c, {wide_in(c, 7), h.v}, 2);
   }
   const ValueId scores = masked_scores(c, h.q, h.k,
-                                       {key_padding_mask(c, h), 1, wide_in(c, 5), past});
+                                       {c.in(4), 1, wide_in(c, 5), past, "key_padding_mask"});
   return {as_first(c, heads_joined(c, attended(c, scores, h.v))), as_first(c, h.k),
           as_first(c, h.v), as_first(c, scores)};
 }
@@ -296,10 +299,6 @@ ValueId attention_scores(const Call& c, ValueId q, ValueId k) {
   return c.one("Div", {products, c.one("Sqrt", {size})});
 }
 
-ValueId attended(const Call& c, ValueId scores, ValueId v) {
-  return c.one("MatMul", {c.one("Softmax", {scores}, {{"axis", std::int64_t{-1}}}), v});
-}
-
 std::vector<ValueId> projected_attention(Call& c, const ProjectedAttention& a, DType t) {
   const std::int64_t heads = count(c, "num_heads");
   if (output_named(c, 1) && !a.sizes.empty() && a.sizes[1] != a.sizes[2])
@@ -314,12 +313,13 @@ std::vector<ValueId> projected_attention(Call& c, const ProjectedAttention& a, D
   ValueId k = heads_apart(c, parts[1], heads), v = heads_apart(c, parts[2], heads);
   ValueId past = c.integers({0});
   if (c.has(a.past)) {
-    const ValueId before = wide_in(c, a.past);
+    const ValueId before = with_length(c, wide_in(c, a.past), 0, c.integer(2),
+                                       {"past", "keys and values"});
     past = extent(c, before, 3);
     k = joined(c, {past_part(c, before, 0), k}, 2);
     v = joined(c, {past_part(c, before, 1), v}, 2);
   }
-  const ValueId scores = masked_scores(c, q, k, {c.in(a.mask), 2, a.bias, past});
+  const ValueId scores = masked_scores(c, q, k, {c.in(a.mask), 2, a.bias, past, "mask_index"});
   std::vector<ValueId> results{cast(c, heads_joined(c, attended(c, scores, v)), t), ValueId::none};
   if (output_named(c, 1))
     results[1] = cast(c, joined(c, {unsqueezed(c, k, {0}), unsqueezed(c, v, {0})}, 0), t);
@@ -341,6 +341,8 @@ ValueId rotated(const Call& c, ValueId x, ValueId cos, ValueId sin, bool interle
       pair.push_back(c.one("Gather", {pairs, c.integer(i)}, {{"axis", last + 1}}));
   } else {
     pair = equal_parts(c, part, 2, last);
+    pair[0] = with_extent_of(c, pair[0], last, cos, last,
+                             {"half of the turned elements of a head", "the cosines"});
   }
   const ValueId a = minus(c, times(c, pair[0], cos), times(c, pair[1], sin));
   const ValueId b = plus(c, times(c, pair[1], cos), times(c, pair[0], sin));
@@ -356,6 +358,8 @@ std::span<const Rule> microsoft_attention_rules() {
       microsoft_rule("Attention", attention),
       microsoft_rule("MultiHeadAttention", multi_head_attention),
       microsoft_rule("RotaryEmbedding", rotary_embedding),
+      microsoft_rule("LinearAttention", linear_attention),
+      microsoft_rule("CausalConvWithState", causal_convolution),
   };
   return rules;
 }

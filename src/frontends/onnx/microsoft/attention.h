@@ -11,8 +11,6 @@ ValueId heads_apart(const Call&, ValueId x, std::int64_t heads);
 
 /// q @ k^T times the node's `scale`, or over the root of the size of a head if it has none or 0.
 ValueId attention_scores(const Call&, ValueId q, ValueId k);
-/// softmax(scores) @ v. `scores` may have more leading axes than v, which are broadcast.
-ValueId attended(const Call&, ValueId scores, ValueId v);
 
 /// The projections of one input to queries, keys and values, as in Attention: `projected` is
 /// [batch, length, sizes of q, k and v]. Masks, past and bias are read from the given inputs.
@@ -29,5 +27,9 @@ std::vector<ValueId> projected_attention(Call&, const ProjectedAttention&, DType
 /// The last axis of `cos` and `sin` has half as many elements as are turned; their other axes are
 /// broadcast to those of x. `interleaved`: pairs are neighbours; else halves apart.
 ValueId rotated(const Call&, ValueId x, ValueId cos, ValueId sin, bool interleaved);
+
+// The rules of linear_attention.cpp.
+std::vector<ValueId> linear_attention(Call&);
+std::vector<ValueId> causal_convolution(Call&);
 
 }  // namespace rondel::onnx

@@ -263,8 +263,8 @@ constexpr std::size_t length_penalty = 5;
 ValueId number_of(const Call& c, std::size_t k, std::string_view name, ValueId most) {
   const ValueId given = scalar_of(c, cast(c, c.in(k), DType::i64), DType::i64, name,
                                   c.scope.region);
-  const ValueId checked = bounded(
-      c, given, most, fmt::format("input '{}' is {{}}; expected 1 to {{}}", name), 1);
+  const ValueId checked = bounded(c, given, most,
+                                  fmt::format("input '{}' is {{}}; expected 1 to {{}}", name), 1);
   const Tensor* known = c.importer.graph().constant(c.in(k));
   return known != nullptr ? c.integer(ir::integers_of(*known)[0]) : checked;
 }

@@ -53,6 +53,28 @@ void refuse_unsupported(const Call& c) {
                   c.schema.inputs()[k].GetName(), ir::to_text(c.type(c.in(k))));
 }
 
+/// The ranks of the inputs, and the extents that they share. Only the bias is broadcast.
+void check_grouped_inputs(Call& c) {
+  for (const std::size_t k : {query, key, value}) require_rank(c, k, 3);
+  for (const std::size_t k : {past_key, past_value, bias}) require_rank(c, k, 4);
+  for (const std::size_t k : {cosines, sines, positions}) require_rank(c, k, 2);
+  require(c.has(key) == c.has(value), "one of key and value is given; expected both or none");
+  require(c.has(past_key) == c.has(past_value),
+          "one of past_key and past_value is given; expected both or none");
+  for (const std::int64_t axis : {0, 1}) {
+    for (const std::size_t k : {key, value, positions}) require_extent_of(c, k, axis, query, axis);
+    require_extent_of(c, sines, axis, cosines, axis);
+  }
+  require_extent_of(c, value, 2, key, 2);
+  for (const std::size_t k : {past_key, past_value}) require_extent_of(c, k, 0, query, 0);
+  if (c.has(past_key))
+    c.inputs[past_value] = with_length_of(c, c.in(past_value), 2, c.in(past_key), 2,
+                                          {"past_value", "past_key"});
+  require_extent_of(c, bias, 2, query, 1);
+  if (!c.has(past_key)) require_extent_of(c, bias, 3, query, 1);
+  for (const std::size_t k : {sinks, query_weight, key_weight}) require_rank(c, k, 1);
+}
+
 GroupedHeads grouped_heads(const Call& c) {
   const GroupedHeads h{count(c, "num_heads"), count(c, "kv_num_heads")};
   require(h.all % h.groups == 0, "num_heads = {} is no multiple of kv_num_heads = {}", h.all,
@@ -62,10 +84,12 @@ GroupedHeads grouped_heads(const Call& c) {
 
 /// Queries, keys and values as [batch, heads, length, size], from three inputs or one.
 std::vector<ValueId> projections(Call& c, const GroupedHeads& h) {
-  require(c.has(key) == c.has(value), "one of key and value is given; expected both or none");
-  if (c.has(key))
-    return {heads_apart(c, wide_in(c, query), h.all), heads_apart(c, wide_in(c, key), h.groups),
+  if (c.has(key)) {
+    const ValueId q = heads_apart(c, wide_in(c, query), h.all);
+    const ValueId k = heads_apart(c, wide_in(c, key), h.groups);
+    return {q, with_extent_of(c, k, 3, q, 3, {"a head of key", "a head of query"}),
             heads_apart(c, wide_in(c, value), h.groups)};
+  }
   const ValueId all = heads_apart(c, wide_in(c, query), h.all + 2 * h.groups);
   return c.add("Split", {all, c.integers({h.all, h.groups, h.groups})}, {{"axis", std::int64_t{1}}},
                3);
@@ -87,8 +111,9 @@ Timeline timeline(Call& c, ValueId q) {
       "cache",
       0);
   t.total = plus(c, past, length);
-  t.lengths = bounded(c, plus(c, integers_in(c, last_positions, {-1}), c.integer(1)),
-                      as_scalar(c, c.one("Max", {t.total, held})),
+  const ValueId last = with_extent_of(c, integers_in(c, last_positions, {-1}), 0, q, 0,
+                                      {"seqlens_k", "query"});
+  t.lengths = bounded(c, plus(c, last, c.integer(1)), as_scalar(c, c.one("Max", {t.total, held})),
                       "a sequence has {} keys, one more than seqlens_k says; expected 1 to {}", 1);
   t.first = c.one("Equal", {length, t.total});
   t.past = c.one("Where", {t.first, c.integer(0), minus(c, t.lengths, length)});
@@ -119,7 +144,10 @@ ValueId lengthened(Call& c, ValueId x, ValueId length, std::int64_t axis) {
 /// size], with zeros after the sequences. The length is that of the keys' cache, or the total.
 ValueId cached(Call& c, std::size_t past, ValueId fresh, const Timeline& t) {
   if (!c.has(past)) return fresh;
-  const ValueId cache = wide_in(c, past);
+  ValueId cache = wide_in(c, past);
+  for (const std::int64_t axis : {1, 3})
+    cache = with_extent_of(c, cache, axis, fresh, axis,
+                           {c.schema.inputs()[past].GetName(), "what is added to it"});
   const ValueId length = c.one("Max", {t.total, extent(c, c.in(past_key), 2)});
   const ValueId at = counted(c, as_scalar(c, extent(c, cache, 2)));
   const ValueId held = c.one("Less", {at, unsqueezed(c, t.past, {1})});
@@ -138,11 +166,16 @@ ValueId in_groups(const Call& c, ValueId x, const GroupedHeads& h) {
   return c.one("Reshape", {x, shape}, {{"allowzero", std::int64_t{1}}});
 }
 
-/// The bias [batch or 1, heads or 1, length, total] for the scores of the groups, with zeros for
+/// The scores of the groups with the bias [batch or 1, heads or 1, length, total], which is 0 for
 /// the keys after the total length.
-ValueId grouped_bias(Call& c, const GroupedHeads& h, ValueId keys) {
-  const ValueId each = c.one("Expand", {wide_in(c, bias), c.integers({1, h.all, 1, 1})});
-  return in_groups(c, lengthened(c, each, extent(c, keys, 2), 3), h);
+ValueId plus_grouped_bias(Call& c, const GroupedHeads& h, const Timeline& t, ValueId scores) {
+  if (!c.has(bias)) return scores;
+  const ValueId given = with_length(c, wide_in(c, bias), 3, as_scalar(c, t.total),
+                                    {"attention_bias", "total_sequence_length"});
+  const ValueId each = c.one("Expand", {given, c.integers({1, h.all, 1, 1})});
+  const ValueId sum = plus(c, scores,
+                           in_groups(c, lengthened(c, each, extent(c, scores, 4), 3), h));
+  return with_extent_of(c, sum, 0, scores, 0, {"the scores with attention_bias", "the scores"});
 }
 
 /// Whether a query may attend to a key, [batch, length, keys].
@@ -171,21 +204,41 @@ ValueId sink_scores(Call& c, const GroupedHeads& h, ValueId scores) {
   return c.one("Expand", {each, shape});
 }
 
-/// softmax(scores) @ v; a sink takes its part of the softmax, and gives nothing.
-ValueId attended_with_sink(const Call& c, ValueId scores, ValueId sink, ValueId v) {
-  if (sink == ValueId::none) return attended(c, scores, v);
-  const ValueId all = c.one("Softmax", {joined(c, {scores, sink}, 4)},
-                            {{"axis", std::int64_t{-1}}});
-  return c.one("MatMul", {sliced(c, all, c.integers({0}), c.integers({-1}), 4), v});
+ValueId minus_infinity(const Call& c, DType t) {
+  return c.number(t, -std::numeric_limits<double>::infinity());
+}
+
+/// The softmax of each row. `maybe_masked`: a row may be -inf only; of a query that attends to no
+/// key, the result and the gradient are 0.
+ValueId softmax(const Call& c, ValueId scores, bool maybe_masked) {
+  const ValueId y = c.one("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
+  if (!maybe_masked) return y;
+  const DType t = dtype_of(c, scores);
+  const ValueId greatest = c.one("ReduceMax", {scores, c.integers({-1})},
+                                 {{"keepdims", std::int64_t{1}}});
+  const ValueId masked = c.one("Equal", {greatest, minus_infinity(c, t)});
+  return c.one("Where", {masked, c.number(t, 0), y});
+}
+
+/// softmax(scores) @ v; a sink takes its part of the softmax, and gives nothing. Without a bias,
+/// each query attends to a key.
+ValueId attended(const Call& c, ValueId scores, ValueId sink, ValueId v) {
+  if (sink != ValueId::none) scores = joined(c, {scores, sink}, 4);
+  ValueId weights = softmax(c, scores, c.has(bias));
+  if (sink != ValueId::none) weights = sliced(c, weights, c.integers({0}), c.integers({-1}), 4);
+  return c.one("MatMul", {weights, v});
 }
 
 std::vector<ValueId> group_query_attention(Call& c) {
   refuse_unsupported(c);
+  check_grouped_inputs(c);
   const GroupedHeads h = grouped_heads(c);
   std::vector<ValueId> p = projections(c, h);
   const auto normalized = [&](ValueId x, std::size_t weight) {
     if (!c.has(weight)) return x;
-    return c.one("RMSNormalization", {x, wide_in(c, weight)},
+    const ValueId scale = with_extent_of(c, wide_in(c, weight), 0, x, 3,
+                                         {c.schema.inputs()[weight].GetName(), "a head"});
+    return c.one("RMSNormalization", {x, scale},
                  {{"axis", std::int64_t{-1}}, {"epsilon", real(c, "qk_norm_epsilon")}});
   };
   p[0] = normalized(p[0], query_weight);
@@ -201,18 +254,15 @@ std::vector<ValueId> group_query_attention(Call& c) {
     const ValueId cos = angles(cosines), sin = angles(sines);
     for (ValueId* x : {&p[0], &p[1]}) *x = rotated(c, *x, cos, sin, flag(c, "rotary_interleaved"));
   }
-  require(c.has(past_key) == c.has(past_value),
-          "one of past_key and past_value is given; expected both or none");
   const ValueId keys = cached(c, past_key, p[1], t), values = cached(c, past_value, p[2], t);
 
   ValueId scores = attention_scores(c, in_groups(c, p[0], h), unsqueezed(c, keys, {2}));
   const double cap = real(c, "softcap");
-  if (cap != 0) scores = scaled(c, c.one("Tanh", {scaled(c, scores, 1 / cap)}), cap);
-  if (c.has(bias)) scores = plus(c, scores, grouped_bias(c, h, keys));
-  const ValueId never = c.number(dtype_of(c, scores), -std::numeric_limits<double>::infinity());
-  scores = c.one("Where", {unsqueezed(c, allowed(c, t, keys), {1, 2}), scores, never});
-  const ValueId y = attended_with_sink(c, scores, sink_scores(c, h, scores),
-                                       unsqueezed(c, values, {2}));
+  if (cap > 0) scores = scaled(c, c.one("Tanh", {scaled(c, scores, 1 / cap)}), cap);
+  scores = plus_grouped_bias(c, h, t, scores);
+  const ValueId may = unsqueezed(c, allowed(c, t, keys), {1, 2});
+  scores = c.one("Where", {may, scores, minus_infinity(c, dtype_of(c, scores))});
+  const ValueId y = attended(c, scores, sink_scores(c, h, scores), unsqueezed(c, values, {2}));
   const ValueId width = times(c, extent(c, values, 3), c.integer(h.all));
   const ValueId shape = joined(c, {c.integers({0, 0}), width}, 0);
   const ValueId out = c.one("Reshape", {transposed(c, y, {0, 3, 1, 2, 4}), shape});

@@ -1,5 +1,6 @@
 #include "frontends/onnx/microsoft/parts.h"
 
+#include "base/axis.h"
 #include "ir/permutation.h"
 #include "scalar/builder.h"
 
@@ -145,6 +146,35 @@ std::int64_t known_rank(const Call& c, std::size_t k) {
     unsupported("input {} ('{}') is {}; its rank must be known", k, c.schema.inputs()[k].GetName(),
                 ir::to_text(c.type(c.in(k))));
   return *rank;
+}
+
+void require_rank(Call& c, std::size_t k, std::int64_t rank) {
+  if (!c.has(k)) return;
+  const auto known = c.rank(c.in(k));
+  require(!known || *known == rank, "input {} ('{}') is {}; expected rank {}", k,
+          c.schema.inputs()[k].GetName(), ir::to_text(c.type(c.in(k))), rank);
+  if (!known) c.inputs[k] = reshaped(c, c.in(k), ir::Ints(static_cast<std::size_t>(rank), 0));
+}
+
+ValueId with_length_of(const Call& c, ValueId x, std::int64_t axis, ValueId other,
+                       std::int64_t other_axis, const ir::Strings& names) {
+  const auto known = [&](ValueId v, std::int64_t a) {
+    const ir::Type& t = c.type(v);
+    return t.has_rank() && has_axis(a, t.rank()) ? ir::Integer(t.extent(a)) : ir::Integer();
+  };
+  const ir::Integer length = known(x, axis), wanted = known(other, other_axis);
+  if (c.scope.region == ir::RegionId::root || length == wanted ||
+      (length.known() && wanted.known()))
+    return with_extent_of(c, x, axis, other, other_axis, names);
+  require_in_run(c, c.one("Equal", {extent(c, x, axis), extent(c, other, other_axis)}),
+                 fmt::format("'{}' on axis {} is not as long as '{}' on axis {}", names[0], axis,
+                             names[1], other_axis));
+  return x;
+}
+
+ValueId with_length(const Call& c, ValueId x, std::int64_t axis, ValueId count,
+                    const ir::Strings& names) {
+  return with_length_of(c, x, axis, counted(c, count), 0, names);
 }
 
 bool output_named(const Call& c, std::size_t j) {

@@ -71,6 +71,16 @@ ir::Attributes some_attributes(const Call&, std::initializer_list<std::string_vi
 
 /// The rank of input k, without which the op cannot be read.
 std::int64_t known_rank(const Call&, std::size_t k);
+/// Requires that the rank of input k, if it is given, is `rank`: at once, or in the run if only the
+/// run knows it; from then on it is known.
+void require_rank(Call&, std::size_t k, std::int64_t rank);
+/// `with_extent_of` for a length that may grow in a loop: there it is a check in the program of the
+/// loop, which stays native; its error has no numbers. Axes are counted from the front.
+ValueId with_length_of(const Call&, ValueId x, std::int64_t axis, ValueId other,
+                       std::int64_t other_axis, const ir::Strings& names);
+/// The same for a length that is `count`, a scalar.
+ValueId with_length(const Call&, ValueId x, std::int64_t axis, ValueId count,
+                    const ir::Strings& names);
 bool output_named(const Call&, std::size_t j);
 
 // Combinations that are not supported. The errors name the input, output or attribute.

@@ -24,10 +24,12 @@ struct TypeSet {
 std::span<const TypeSet> type_sets() {
   static const TypeSet sets[] = {
       {"real", {"tensor(float16)", "tensor(float)", "tensor(double)", "tensor(bfloat16)"}},
+      {"single_or_half", {"tensor(float16)", "tensor(float)", "tensor(bfloat16)"}},
       {"byte", {"tensor(int8)", "tensor(uint8)"}},
       {"byte_or_float", {"tensor(int8)", "tensor(uint8)", "tensor(float)"}},
       {"byte_or_real",
-       {"tensor(int8)", "tensor(uint8)", "tensor(float16)", "tensor(float)", "tensor(bfloat16)"}},
+       {"tensor(int8)", "tensor(uint8)", "tensor(float16)", "tensor(float)", "tensor(double)",
+        "tensor(bfloat16)"}},
       {"four_bits_or_byte", {"tensor(int4)", "tensor(uint4)", "tensor(uint8)"}},
       {"index", {"tensor(int32)", "tensor(int64)"}},
       {"quantized",
@@ -141,6 +143,16 @@ std::span<const Signature> signatures() {
        "real output",
        "int interleaved = 0, int is_packed_batching = 0, int num_heads = 0, "
        "int rotary_embedding_dim = 0, float scale = 1"},
+      {"LinearAttention",
+       "single_or_half query, single_or_half key, single_or_half value, "
+       "single_or_half past_state?, single_or_half decay?, single_or_half beta?",
+       "single_or_half output, single_or_half present_state",
+       "int chunk_size = 64, int kv_num_heads!, int q_num_heads!, float scale = 0, "
+       "int state_window = 0, string update_rule = gated_delta"},
+      {"CausalConvWithState", "real input, real weight, real bias?, real past_state?",
+       "real output, real present_state",
+       "string activation = none, int channels_last = 0, int dilation = 1, int ndim = 1, "
+       "int state_window = 0"},
 
       // Quantised.
       {"QuantizeLinear", "real x, real y_scale, quantized y_zero_point?", "quantized y",

@@ -157,25 +157,32 @@ ValueId cached(Call& c, std::size_t past, ValueId fresh, const Timeline& t) {
   return c.one("TensorScatter", {longer, fresh, t.past}, {{"axis", std::int64_t{2}}});
 }
 
-/// [batch, heads, ...] as [batch, groups, heads of the group, ...].
+/// [batch, heads, length, n] as [batch, groups, heads of the group * length, n]: keys and values,
+/// which may be long, are read as they are.
 ValueId in_groups(const Call& c, ValueId x, const GroupedHeads& h) {
-  const ValueId shape = joined(c,
-                               {extent(c, x, 0), c.integers({h.groups, h.in_group()}),
-                                c.one("Shape", {x}, {{"start", std::int64_t{2}}})},
+  const ValueId rows = times(c, extent(c, x, 2), c.integer(h.in_group()));
+  const ValueId shape = joined(c, {extent(c, x, 0), c.integers({h.groups}), rows, extent(c, x, 3)},
                                0);
   return c.one("Reshape", {x, shape}, {{"allowzero", std::int64_t{1}}});
 }
+/// The other way round, with the length of `like`.
+ValueId in_heads(const Call& c, ValueId x, const GroupedHeads& h, ValueId like) {
+  const ValueId shape = joined(
+      c, {extent(c, x, 0), c.integers({h.all}), extent(c, like, 2), extent(c, x, 3)}, 0);
+  return c.one("Reshape", {x, shape}, {{"allowzero", std::int64_t{1}}});
+}
 
-/// The scores of the groups with the bias [batch or 1, heads or 1, length, total], which is 0 for
-/// the keys after the total length.
-ValueId plus_grouped_bias(Call& c, const GroupedHeads& h, const Timeline& t, ValueId scores) {
+/// The scores with the bias [batch or 1, heads or 1, length, total], which is 0 for the keys after
+/// the total length.
+ValueId plus_grouped_bias(Call& c, const Timeline& t, ValueId scores) {
   if (!c.has(bias)) return scores;
   const ValueId given = with_length(c, wide_in(c, bias), 3, as_scalar(c, t.total),
                                     {"attention_bias", "total_sequence_length"});
-  const ValueId each = c.one("Expand", {given, c.integers({1, h.all, 1, 1})});
-  const ValueId sum = plus(c, scores,
-                           in_groups(c, lengthened(c, each, extent(c, scores, 4), 3), h));
-  return with_extent_of(c, sum, 0, scores, 0, {"the scores with attention_bias", "the scores"});
+  ValueId sum = plus(c, scores, lengthened(c, given, extent(c, scores, 3), 3));
+  for (const std::int64_t axis : {0, 1})
+    sum = with_extent_of(c, sum, axis, scores, axis,
+                         {"the scores with attention_bias", "the scores"});
+  return sum;
 }
 
 /// Whether a query may attend to a key, [batch, length, keys].
@@ -192,15 +199,15 @@ ValueId allowed(Call& c, const Timeline& t, ValueId keys) {
   return c.one("And", {may, c.one("Greater", {at, first})});
 }
 
-/// What the softmax also counts, for each head, [batch, groups, heads of the group, length, 1]:
-/// head_sink, or 0 for a smooth softmax. `none` if there is no such thing.
+/// What the softmax also counts, for each head, [batch, heads, length, 1]: head_sink, or 0 for a
+/// smooth softmax. `none` if there is no such thing.
 ValueId sink_scores(Call& c, const GroupedHeads& h, ValueId scores) {
   ValueId each = wide_in(c, sinks);
-  if (each != ValueId::none) each = reshaped(c, each, {h.groups, h.in_group(), 1, 1});
+  if (each != ValueId::none) each = reshaped(c, each, {h.all, 1, 1});
   else if (integer(c, "smooth_softmax") == 1) each = c.number(dtype_of(c, scores), 0);
   if (each == ValueId::none) return each;
   const ValueId shape = joined(
-      c, {c.one("Shape", {scores}, {{"end", std::int64_t{4}}}), c.integers({1})}, 0);
+      c, {c.one("Shape", {scores}, {{"end", std::int64_t{3}}}), c.integers({1})}, 0);
   return c.one("Expand", {each, shape});
 }
 
@@ -222,11 +229,12 @@ ValueId softmax(const Call& c, ValueId scores, bool maybe_masked) {
 
 /// softmax(scores) @ v; a sink takes its part of the softmax, and gives nothing. Without a bias,
 /// each query attends to a key.
-ValueId attended(const Call& c, ValueId scores, ValueId sink, ValueId v) {
-  if (sink != ValueId::none) scores = joined(c, {scores, sink}, 4);
+ValueId attended(Call& c, const GroupedHeads& h, ValueId scores, ValueId v) {
+  const ValueId sink = sink_scores(c, h, scores);
+  if (sink != ValueId::none) scores = joined(c, {scores, sink}, 3);
   ValueId weights = softmax(c, scores, c.has(bias));
-  if (sink != ValueId::none) weights = sliced(c, weights, c.integers({0}), c.integers({-1}), 4);
-  return c.one("MatMul", {weights, v});
+  if (sink != ValueId::none) weights = sliced(c, weights, c.integers({0}), c.integers({-1}), 3);
+  return in_heads(c, c.one("MatMul", {in_groups(c, weights, h), v}), h, weights);
 }
 
 std::vector<ValueId> group_query_attention(Call& c) {
@@ -256,16 +264,16 @@ std::vector<ValueId> group_query_attention(Call& c) {
   }
   const ValueId keys = cached(c, past_key, p[1], t), values = cached(c, past_value, p[2], t);
 
-  ValueId scores = attention_scores(c, in_groups(c, p[0], h), unsqueezed(c, keys, {2}));
+  ValueId scores = in_heads(c, attention_scores(c, in_groups(c, p[0], h), keys), h, p[0]);
   const double cap = real(c, "softcap");
   if (cap > 0) scores = scaled(c, c.one("Tanh", {scaled(c, scores, 1 / cap)}), cap);
-  scores = plus_grouped_bias(c, h, t, scores);
-  const ValueId may = unsqueezed(c, allowed(c, t, keys), {1, 2});
+  scores = plus_grouped_bias(c, t, scores);
+  const ValueId may = unsqueezed(c, allowed(c, t, keys), {1});
   scores = c.one("Where", {may, scores, minus_infinity(c, dtype_of(c, scores))});
-  const ValueId y = attended(c, scores, sink_scores(c, h, scores), unsqueezed(c, values, {2}));
+  const ValueId y = attended(c, h, scores, values);
   const ValueId width = times(c, extent(c, values, 3), c.integer(h.all));
   const ValueId shape = joined(c, {c.integers({0, 0}), width}, 0);
-  const ValueId out = c.one("Reshape", {transposed(c, y, {0, 3, 1, 2, 4}), shape});
+  const ValueId out = c.one("Reshape", {transposed(c, y, {0, 2, 1, 3}), shape});
   return {as_first(c, out), as_first(c, keys), as_first(c, values), ValueId::none};
 }
 

@@ -89,8 +89,8 @@ class DryRun {
     broken_invariant("a dry run has more inputs than the graph");
   }
 
-  void report(const Step& step, std::string why) {
-    found_.push_back({step.source, std::move(why)});
+  void report(const Step& step, std::string why, bool late = false) {
+    found_.push_back({step.source, std::move(why), late});
   }
 
   void name_extents(const ir::Type& declared, const Value& v) {
@@ -149,8 +149,13 @@ class DryRun {
         slots, [&](Slot s) { return s < 0 || at.known[static_cast<std::size_t>(s)]; });
   }
 
+  struct OutputTypes {
+    std::vector<ir::Type> types;
+    bool hold = true;  ///< whether the rules of the step's ops do, for the values in the frame
+  };
+
   /// The types of a step's outputs, as far as they follow from the values in the frame.
-  std::vector<ir::Type> output_types(const Step& step, const Place& at) {
+  OutputTypes output_types(const Step& step, const Place& at) {
     const StepOrigin& origin = b_.origins->at(&step);
     const std::vector<ValueId>& outer = origin.inputs;
     const std::vector<Slot> slots = outer_slots(step);
@@ -162,19 +167,24 @@ class DryRun {
       if (at.known[static_cast<std::size_t>(slots[i])] && t.size() <= 64)
         k.values[static_cast<std::int32_t>(outer[i])] = t;
     }
-    std::vector<ir::Type> types;
+    OutputTypes found;
+    std::vector<ir::Type>& types = found.types;
     for (const ValueId v : origin.outputs)
       types.push_back(v == ValueId::none ? ir::Type() : g_.value(v).type);
     try {
       for (const ir::NodeId n : origin.nodes) ir::infer_node(g_, n, k);
-    } catch (const Error&) { return types; }  // the run's shapes may be others
+    } catch (const Error&) {  // the run's shapes may be others
+      found.hold = false;
+      return found;
+    }
     for (std::size_t j = 0; j < types.size(); ++j)
-      if (origin.outputs[j] != ValueId::none) types[j] = k.types[ir::index(origin.outputs[j])];
-    return types;
+      if (origin.outputs[j] != ValueId::none)
+        types[j] = ir::completed(types[j], k.types[ir::index(origin.outputs[j])]);
+    return found;
   }
 
   void make_up_outputs(const Step& step, const Place& at) {
-    const std::vector<ir::Type> types = output_types(step, at);
+    const std::vector<ir::Type> types = output_types(step, at).types;
     for (std::size_t j = 0; j < types.size(); ++j)
       if (step.outputs[j] >= 0) set(at, step.outputs[j], sample(types[j]), false);
   }
@@ -193,7 +203,7 @@ class DryRun {
   /// A group, a kernel, or a state that is appended to.
   void visit_simple(const Step& step, std::size_t number, const Place& at) {
     if (std::ranges::any_of(step.inputs, [&](Slot s) { return is_missing(at, s); })) {
-      if (!is_kernel(step)) report(step, late_shapes);
+      if (!is_kernel(step)) report(step, late_shapes, true);
       return make_up_outputs(step, at);
     }
     try {
@@ -208,7 +218,7 @@ class DryRun {
       visit_kernel(step, number, at);
     } catch (const Error& e) {
       if (e.blame() == Blame::internal) throw;
-      report(step, e.message());
+      report(step, e.message(), e.blame() == Blame::caller);
       make_up_outputs(step, at);
     }
   }
@@ -250,7 +260,7 @@ class DryRun {
       step.code(inputs, step.dying);
     } catch (const Error& e) {
       if (e.blame() == Blame::internal) throw;
-      report(step, "its code depends on values that are known only when the model runs");
+      report(step, "its code depends on values that are known only when the model runs", true);
     }
     make_up_outputs(step, at);
   }
@@ -277,7 +287,7 @@ class DryRun {
   }
 
   /// Reports why the node runs step by step.
-  void report_steps(const Step& step) {
+  void report_steps(const Step& step, const Place& at) {
     constexpr std::string_view by_steps = "step by step: ";
     std::string how = late_shapes;
     if (b_.log) {
@@ -285,14 +295,14 @@ class DryRun {
       if (const auto it = all.find(step.source); it != all.end()) how = it->second;
     }
     if (how.starts_with(by_steps)) how = how.substr(by_steps.size());
-    report(step, "runs step by step: " + how);
+    report(step, "runs step by step: " + how, !output_types(step, at).hold);
   }
 
   void visit(const runtime::LoopStep& step, const Place& at) {
     const std::vector<Slot> slots = outer_slots(step);
     const std::vector<Value> outer = runtime::values_of(at.frame, slots);
     if (has_native_code(step.native, outer)) return make_up_outputs(step, at);
-    report_steps(step);
+    report_steps(step, at);
     std::vector<Value> states = initial_states(step, at);
     enter_body(step, at, states);
     // A later trip, if shapes changed in the first one.
@@ -367,7 +377,7 @@ class DryRun {
       }
     }
     if (!whole) {
-      report_steps(step);
+      report_steps(step, at);
       for (const Plan* plan : {&step.then, &step.otherwise}) {
         Frame frame(*plan, true);
         std::vector<bool> known(plan->slot_count);

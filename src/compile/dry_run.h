@@ -35,6 +35,7 @@ class RecordingCompiler final : public ProgramCompiler {
 struct NotCompiled {
   std::string where;  ///< "node 'decode' (Loop)"
   std::string why;
+  bool late = false;  ///< because sizes or values were made up that only a run knows
   auto operator<=>(const NotCompiled&) const = default;
 };
 
@@ -43,7 +44,7 @@ struct NotCompiled {
 /// Only what follows from shapes and constants is computed; extents that data decide are made up.
 /// `b`: what the plan was built from, with origins and a log. `inputs`: by parameter of the plan,
 /// of any contents. Returns the nodes that run step by step, and those whose types are not known
-/// before a run: their programs are not found.
+/// before a run: their programs are not found, but a run with real inputs asks for them.
 std::vector<NotCompiled> dry_run(const BuildContext& b, const runtime::Plan&,
                                  std::span<const Value> inputs);
 

@@ -26,6 +26,9 @@ struct RangeArithmetic {
     return {x.least.known_or_symbolic() ? max(x.least, y.least) : y.least, max(x.most, y.most)};
   }
   static Range quotient(const Range& x, const Range& y, const Expression&) {
+    // A quotient by a number, rounded down, never falls where the dividend grows.
+    if (y.least.known() && y.least == y.most && y.least.at_least(1))
+      return {floor_div(x.least, y.least), floor_div(x.most, y.least)};
     if (!x.least.at_least(0) || !y.least.at_least(1)) return {};
     return {0, floor_div(x.most, y.least)};
   }

@@ -1,8 +1,10 @@
 #include "kernels/text.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "kernels/stop_check.h"
 
+#include <algorithm>
 #include <clocale>
 #include <cwctype>
 #include <locale.h>
@@ -12,14 +14,39 @@
 namespace rondel::kernels {
 namespace {
 
-bool is_white(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
 using Parts = std::vector<std::string_view>;
 
-/// Appends the parts of the text.
+/// The character at the beginning of `text` and its number of bytes; nothing if it is no UTF-8.
+std::optional<std::pair<char32_t, std::size_t>> character(std::string_view text) {
+  const std::size_t bytes = character_length(text);
+  if (bytes == 0) return std::nullopt;
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
+  char32_t code = bytes == 1 ? byte(0) : byte(0) & (0x7FU >> bytes);
+  for (std::size_t k = 1; k < bytes; ++k) code = code << 6U | (byte(k) & 0x3FU);
+  return std::pair{code, bytes};
+}
+
+/// Whether Python's `str.isspace` holds for the character.
+bool is_white(char32_t code) {
+  struct Range {
+    char32_t first, last;
+  };
+  static constexpr Range white[] = {
+      {0x09, 0x0D},     {0x1C, 0x20},     {0x85, 0x85},     {0xA0, 0xA0},     {0x1680, 0x1680},
+      {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000},
+  };
+  return std::ranges::any_of(white,
+                             [&](const Range& r) { return code >= r.first && code <= r.last; });
+}
+
+/// Appends the parts of the text. Bytes that are no UTF-8 are not white.
 void split_at_white(std::string_view text, std::int64_t most, Parts& parts) {
   const auto after = [&](std::size_t at, bool blank) {
-    while (at < text.size() && is_white(text[at]) == blank) ++at;
+    while (at < text.size()) {
+      const auto next = character(text.substr(at));
+      if ((next && is_white(next->first)) != blank) break;
+      at += next ? next->second : 1;
+    }
     return at;
   };
   std::int64_t splits = 0;
@@ -57,21 +84,6 @@ char32_t changed(char32_t code, Case wanted) {
   const auto wide = static_cast<wint_t>(code);
   return static_cast<char32_t>(wanted == Case::lower ? towlower_l(wide, letters)
                                                      : towupper_l(wide, letters));
-}
-
-/// The character at the beginning of `text` and its number of bytes; nothing if it is no UTF-8.
-std::optional<std::pair<char32_t, std::size_t>> character(std::string_view text) {
-  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return std::pair{static_cast<char32_t>(first), std::size_t{1}};
-  const std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < bytes) return std::nullopt;
-  char32_t code = first & (0x7FU >> bytes);
-  for (std::size_t k = 1; k < bytes; ++k) {
-    if ((byte(k) & 0xC0U) != 0x80U) return std::nullopt;
-    code = code << 6U | (byte(k) & 0x3FU);
-  }
-  return std::pair{code, bytes};
 }
 
 void append(std::string& to, char32_t code) {

@@ -180,6 +180,7 @@ class Compilation {
     store_graphs(imported.graph);
     find_programs(imported.graph);
     run_samples();
+    list_steps();
     refuse_steps();
     compile_programs();
     link();
@@ -232,7 +233,6 @@ class Compilation {
 
   void find_programs(const ir::Graph& imported) {
     const auto cases = ahead::shape_cases(imported, options_.shapes);
-    std::map<std::string, std::string> found;
     std::string last_refusal;
     for (std::size_t k = 0; k < cases.size(); ++k) {
       progress("shapes", k, cases.size());
@@ -247,13 +247,12 @@ class Compilation {
               "the model does not take the stated shapes: {}", refusal);
       ++report_.cases;
       for (const NotCompiled& node : graph.dry_run(cases[k].inputs))
-        found.emplace(node.where, node.why);
+        (node.late ? late_ : found_).emplace(node.where, node.why);
     }
     require(report_.cases > 0, "the model does not take the stated shapes: {}", last_refusal);
-    for (const auto& [program, why] : programs_->refused()) found.emplace(program, why);
-    for (const auto& [where, why] : found) report_.not_compiled.push_back({where, why});
   }
 
+  /// Runs the model, which asks for the programs of nodes that were refused for made-up sizes.
   void run_samples() {
     if (options_.samples.empty()) return;
     const session::SharedResources resources{
@@ -267,6 +266,18 @@ class Compilation {
       progress("samples", k, options_.samples.size());
       runs.run({}, options_.samples[k]);
     }
+    const auto how = runs.how_it_ran();
+    std::erase_if(late_, [&](const auto& node) {
+      const auto it = how.find(node.first);
+      return it == how.end() || !it->second.starts_with("step by step");
+    });
+  }
+
+  void list_steps() {
+    found_.insert(programs_->refused().begin(), programs_->refused().end());
+    std::map<std::string, std::string> all = found_;
+    all.insert(late_.begin(), late_.end());
+    for (const auto& [where, why] : all) report_.not_compiled.push_back({where, why});
   }
 
   void refuse_steps() const {
@@ -274,6 +285,8 @@ class Compilation {
     std::string text;
     for (const NotCompiledNode& n : report_.not_compiled)
       text += fmt::format("\n  {}: {}", n.where, n.why);
+    if (!late_.empty() && options_.samples.empty())
+      text += "\nsizes that data decide were made up; samples (-i) give those of a run";
     unsupported(
         "{} of the model cannot be compiled; allow it to run interpreted (--allow-steps), or "
         "change the model:{}",
@@ -361,6 +374,8 @@ class Compilation {
       std::make_shared<compile::RecordingCompiler>();
   std::vector<std::unique_ptr<Recorded>> recorded_;
   ahead::LinkInput linked_;
+  /// By node: why it has no code; and why none was found with made-up sizes.
+  std::map<std::string, std::string> found_, late_;
   CompileReport report_;
 };
 

@@ -46,10 +46,12 @@ def test_weights_of_megabytes_are_in_the_library_once(tmp_path):
 def test_strings_are_refused_with_their_node_or_run_as_steps(tmp_path):
     with pytest.raises(rondel.UnsupportedError, match=r"node 't' \(Where\).*strings"):
         rondel.compile_model(WORDS, tmp_path / "words.so")
+    feeds = {"s": np.array(["a", "", "ç"], object), "c": np.array([True, False, False]), "x": np.ones(3, F32)}
+    with pytest.raises(rondel.UnsupportedError, match=r"node 't' \(Where\).*strings"):
+        rondel.compile_model(WORDS, tmp_path / "words.so", samples=feeds)
     assert list(tmp_path.iterdir()) == []
     loaded, report = compiled(tmp_path, WORDS, allow_steps=True)
     assert "node 't' (Where)" in str(report.not_compiled)
-    feeds = {"s": np.array(["a", "", "ç"], object), "c": np.array([True, False, False]), "x": np.ones(3, F32)}
     agree(loaded.run(None, feeds), rondel.InferenceSession(WORDS).run(None, feeds))
 
 
@@ -117,6 +119,47 @@ def test_sizes_that_data_decide_are_compiled_for_samples(tmp_path):
         agree(loaded.run(None, feeds), rondel.InferenceSession(proto).run(None, feeds))
     with pytest.raises(rondel.CallerError, match="samples is a int; expected a dict by the names of inputs, or a list"):
         rondel.compile_model(proto, tmp_path / "m.so", samples=3)
+
+
+@pytest.mark.parametrize("batch", ["2", "b"])
+@pytest.mark.parametrize("made", ["ConstantOfShape (sizes)", "Expand (one, sizes)"])
+@pytest.mark.parametrize("sampled", [False, True])
+def test_known_extents_beside_those_that_data_decide_stay_known(tmp_path, batch, made, sampled):
+    proto = model(f"""
+    g (float[{batch}, k] x, int64[1] n) => (float[{batch}, m] y) {{
+      rows = Shape <end = 1> (x)
+      sizes = Concat <axis = 0> (rows, n)
+      one = Constant <value = float {{1}}> ()
+      z = {made}
+      y = Concat <axis = 1> (x, z)
+    }}""")
+    feeds = {"x": np.ones((2, 3), F32), "n": np.array([2])}
+    loaded, report = compiled(tmp_path, proto, shapes={"x": [2, 3]}, samples=feeds if sampled else None)
+    assert not report.not_compiled
+    agree(loaded.run(None, feeds), rondel.InferenceSession(proto).run(None, feeds))
+
+
+#: the numbers of elements that are not zero, which no shape tells
+FOUND = "i = NonZero (x)  j = NonZero (y)  axis = Constant <value_ints = [0]> ()  a = Squeeze (i, axis)  b = Squeeze (j, axis)"
+SUM = model(f"g (float[n] x, float[n] y) => (int64[m] z) {{ {FOUND}  z = Add (a, b) }}")
+SUMS = model(f"""
+g (float[n] x, float[n] y) => (int64[m] z) {{
+  {FOUND}
+  most = Constant <value_int = 3> ()
+  z = Loop (most, "", a) <body = sums (int64 t, bool go, int64[p] v) => (bool on, int64[q] w) {{ on = Identity (go)  w = Add (v, b) }}>
+}}""")
+
+
+@pytest.mark.parametrize("proto, node", [(SUM, r"'z' \(Add\)"), (SUMS, r"'z' \(Loop\)")])
+def test_nodes_that_sizes_of_samples_fit_have_their_code(tmp_path, proto, node):
+    feeds = {"x": np.array([0, 1, 0, 2], F32), "y": np.array([3, 0, 4, 0], F32)}
+    with pytest.raises(rondel.UnsupportedError, match=rf"(?s)node {node}: .*samples \(-i\) give those of a run"):
+        rondel.compile_model(proto, tmp_path / "m.so")
+    loaded, report = compiled(tmp_path, proto, samples=feeds)
+    assert not report.not_compiled
+    agree(loaded.run(None, feeds), rondel.InferenceSession(proto).run(None, feeds))
+    if proto is SUMS:
+        ran_natively(loaded)
 
 
 @pytest.mark.parametrize(

@@ -169,6 +169,8 @@ def string_split(rng, dtype, opset):
     for shape in ((3,), (2, 2), (), (1, 3)):
         for attributes in ({"delimiter": ","}, {}, {"delimiter": ",", "maxsplit": 1}, {"maxsplit": 1}):
             yield [np.array(words[rng.integers(0, len(words), shape)], object).reshape(shape)], attributes, 2
+    around_white = [*range(1, 0xB0), *range(0x167E, 0x1683), *range(0x1FFE, 0x2062), *range(0x2FFE, 0x3003)]
+    yield [np.array([f"{chr(c)}a{chr(c)}b{chr(c)}" for c in around_white], object)], {}, 2
 
 
 def string_normalizer(rng, dtype, opset):

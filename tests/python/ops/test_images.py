@@ -87,8 +87,11 @@ def encoded(array, kind, **options):
 def test_transparent_pixels_lie_on_black(kind):
     image = np.full((4, 5, 4), 200, np.uint8)
     image[:, :, 3] = [0, 64, 128, 192, 255]
-    got = decoded(encoded(image, kind, **({"lossless": True, "exact": True} if kind == "WEBP" else {})))
-    np.testing.assert_allclose(got[0, :, 0], [0, 50, 100, 151, 200], atol=1)
+    file = encoded(image, kind, **({"lossless": True, "exact": True} if kind == "WEBP" else {}))
+    for pixels, channels in (("RGB", 3), ("Grayscale", 1)):
+        got = decoded(file, pixels)
+        assert got.shape == (4, 5, channels)
+        np.testing.assert_allclose(got[0, :, 0], [0, 50, 100, 151, 200], atol=1)
 
 
 def test_channels_of_16_bits_and_palettes():

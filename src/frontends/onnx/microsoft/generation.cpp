@@ -299,7 +299,7 @@ std::vector<ValueId> beams_of(Call& c, const SearchPorts& ports) {
             made[7], made[0], {made[2], made[3], made[4], made[5], made[6]}, made[1]};
       });
   std::vector<ValueId> inputs(finals.begin(), finals.end());
-  inputs.insert(inputs.end(), {penalty, search.max_length(), beams, kept});
+  inputs.insert(inputs.end(), {penalty, beams, kept});
   auto best = search.apply(best_function(), inputs, {{"pad", search.pad()}}, search.root());
   if (c.has(length_penalty)) best[1] = cast(c, best[1], dtype_of(c, c.in(length_penalty)));
   return best;

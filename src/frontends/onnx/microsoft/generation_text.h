@@ -62,8 +62,8 @@ const pb::FunctionProto& first_beams_function();
 /// (scores, beam scores, sequences, hypothesis scores, hypotheses, done, length penalty, beams, B,
 /// R) -> tokens [R,1], rows [R] that they continue, and the next of these. `eos`, `pad`, `early`.
 const pb::FunctionProto& beams_function();
-/// (beam scores, sequences, hypothesis scores, hypotheses, done, length penalty, max_length, beams,
-/// kept) -> sequences [B,kept,max_length], scores [B,kept]. `pad`.
+/// (beam scores, sequences, hypothesis scores, hypotheses, done, length penalty, beams, kept) ->
+/// sequences [B,kept,max_length], scores [B,kept]. `pad`.
 const pb::FunctionProto& best_function();
 
 }  // namespace rondel::onnx

@@ -140,9 +140,9 @@ void check_other_forms(const OpCase& c, const std::vector<Value>& want) {
 }
 
 /// Ops that have no line, because their values are no tensors or are random, or because they need a
-/// known rank: test_export_of_suite_and_programs.py in tests/python/export exports models with these
-/// ops. Those of ai.onnx.ml, of texts and mel_weight_matrix have their cases beside ONNX Runtime in
-/// tests/python: test_learned_models.py and test_maps.py (with export) and op_cases.py.
+/// known rank: test_export_of_suite_and_programs.py in tests/python/export exports models with
+/// these ops. Those of ai.onnx.ml, of texts and mel_weight_matrix have their cases beside ONNX
+/// Runtime in tests/python: test_learned_models.py and test_maps.py (with export) and op_cases.py.
 constexpr std::string_view ops_without_line =
     " affine_grid assertion bernoulli class_probabilities col2im concat_from_sequence constant "
     "conv_transpose "

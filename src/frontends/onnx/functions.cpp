@@ -5,8 +5,6 @@
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/rules/control.h"
 
-#include <unordered_set>
-
 namespace rondel::onnx {
 namespace {
 
@@ -36,14 +34,10 @@ pb::GraphProto stand_in(const std::string& attribute, const pb::GraphProto& give
   node.set_name(attribute);
   node.set_op_type(attribute);
   node.set_domain(stand_in_domain);
-  std::unordered_set<std::string> constants;
-  for (const auto& t : given.initializer()) constants.insert(t.name());
-  for (const auto& s : given.sparse_initializer()) constants.insert(s.values().name());
-  for (const pb::ValueInfoProto& input : given.input()) {
-    if (constants.contains(input.name())) continue;
+  for (const pb::ValueInfoProto* input : free_inputs(given)) {
     node.add_input(fmt::format("{}.input{}", attribute, node.input_size()));
     pb::ValueInfoProto& formal = *graph.add_input();
-    formal = input;
+    formal = *input;
     formal.set_name(node.input(node.input_size() - 1));
   }
   for (const pb::ValueInfoProto& output : given.output()) {

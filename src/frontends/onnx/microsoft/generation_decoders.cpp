@@ -16,7 +16,7 @@ class Subgraph {
  public:
   Subgraph(Call& c, const std::string& name)
       : c_(c), name_(name), graph_(graph_of(c, name)),
-        body_(body_graph(c, name, free_inputs(graph_))) {}
+        body_(body_graph(c, name, free_inputs(graph_).size())) {}
 
   std::size_t inputs() const { return body_.inputs.size(); }
   std::size_t outputs() const { return static_cast<std::size_t>(graph_.output_size()); }
@@ -66,12 +66,7 @@ class Subgraph {
 
   /// Appends one call to the region; returns the outputs.
   std::vector<ValueId> call(ir::RegionId region, std::span<const ValueId> inputs) const {
-    Scope scope = body_scope(body_, region);
-    for (std::size_t k = 0; k < inputs.size(); ++k) {
-      check_declared(input(k), c_.type(inputs[k]));
-      c_.importer.define(scope, input(k).name(), inputs[k]);
-    }
-    return c_.importer.body(graph_, scope, *body_.binding.frame);
+    return call_graph(c_.importer, body_.binding, name_, inputs, region);
   }
   /// The same for a graph whose output 0 is the logits; the others are its states.
   Decoded decode(ir::RegionId region, std::span<const ValueId> inputs) const {
@@ -86,14 +81,6 @@ class Subgraph {
     const auto at = c.graphs.find(name);
     require(at != c.graphs.end(), "attribute '{}' is missing", name);
     return at->second.attribute->g();
-  }
-  /// The number of inputs that are no constants.
-  static std::size_t free_inputs(const pb::GraphProto& graph) {
-    std::unordered_set<std::string> given;
-    for (const auto& t : graph.initializer()) given.insert(t.name());
-    for (const auto& s : graph.sparse_initializer()) given.insert(s.values().name());
-    return static_cast<std::size_t>(std::ranges::count_if(
-        graph.input(), [&](const auto& input) { return !given.contains(input.name()); }));
   }
 
   Call& c_;

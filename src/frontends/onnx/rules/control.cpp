@@ -5,6 +5,16 @@
 
 namespace rondel::onnx {
 
+std::vector<const pb::ValueInfoProto*> free_inputs(const pb::GraphProto& graph) {
+  std::unordered_set<std::string> constants;
+  for (const auto& t : graph.initializer()) constants.insert(t.name());
+  for (const auto& s : graph.sparse_initializer()) constants.insert(s.values().name());
+  std::vector<const pb::ValueInfoProto*> inputs;
+  for (const auto& input : graph.input())
+    if (!constants.contains(input.name())) inputs.push_back(&input);
+  return inputs;
+}
+
 BodyGraph body_graph(const Call& c, const std::string& name, std::size_t inputs) {
   const auto it = c.graphs.find(name);
   require(it != c.graphs.end(), "attribute '{}' is missing", name);
@@ -12,13 +22,11 @@ BodyGraph body_graph(const Call& c, const std::string& name, std::size_t inputs)
 }
 
 BodyGraph body_graph(const Binding& binding, const std::string& name, std::size_t inputs) {
-  BodyGraph body{binding.attribute->g(), binding, {}};
-  std::unordered_set<std::string> given;
-  for (const auto& t : body.graph.initializer()) given.insert(t.name());
-  for (const auto& s : body.graph.sparse_initializer()) given.insert(s.values().name());
-  const bool more = static_cast<std::size_t>(body.graph.input_size()) > inputs;
-  for (const auto& input : body.graph.input())
-    if (!more || !given.contains(input.name())) body.inputs.push_back(&input);
+  BodyGraph body{binding.attribute->g(), binding, free_inputs(binding.attribute->g())};
+  if (static_cast<std::size_t>(body.graph.input_size()) == inputs) {
+    body.inputs.clear();
+    for (const auto& input : body.graph.input()) body.inputs.push_back(&input);
+  }
   require(body.inputs.size() == inputs, "its {} has {} inputs; expected {}", name,
           body.inputs.size(), inputs);
   return body;

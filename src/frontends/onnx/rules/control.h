@@ -13,6 +13,9 @@ struct BodyGraph {
   std::vector<const pb::ValueInfoProto*> inputs;  ///< the inputs that the op binds, in order
 };
 
+/// The inputs of a graph that no initializer makes constants.
+std::vector<const pb::ValueInfoProto*> free_inputs(const pb::GraphProto&);
+
 /// The graph in attribute `name`. `inputs` is the number of inputs that the op binds. If the graph
 /// has more inputs, those with an initializer are constants.
 BodyGraph body_graph(const Call&, const std::string& name, std::size_t inputs);

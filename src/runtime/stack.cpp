@@ -210,19 +210,21 @@ std::size_t Stack::room() const {
   return block_.defined() ? static_cast<std::size_t>(block_.size()) : 0;
 }
 
-/// Makes room for so many bytes of rows.
+/// Makes room for so many bytes of rows. Where memory does not suffice, the rows stay as they are.
 void Stack::grow(std::size_t bytes) {
   const std::size_t before = room();
   if (reserved_) {
     reserved_->need(bytes);
   } else {
-    const Tensor old = std::exchange(block_, Tensor());
+    const Tensor old = block_;
     if (bytes <= most_block) {
       const std::size_t size = std::clamp(2 * bytes, least_block, most_block);
       block_ = run_->memory.allocate(DType::u8, {static_cast<std::int64_t>(size)});
     } else {
-      reserved_ = Reserved::make(run_->memory);
-      reserved_->need(bytes);
+      auto reserved = Reserved::make(run_->memory);
+      reserved->need(bytes);
+      reserved_ = std::move(reserved);
+      block_ = Tensor();
     }
     if (before > 0) std::memcpy(base(), old.data(), before);
   }

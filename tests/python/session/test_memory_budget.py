@@ -133,3 +133,27 @@ def test_a_window_too_large_to_reckon_with_is_refused():
     text = "g (float[1,1,5] x, float[1,1,2] w) => (float[a,b,c] y) { y = Conv <pads = [9223372036854775807, 0]> (x, w) }"
     with refused(rondel.CallerError, "pads has 9223372036854775807"):
         session(text, opset=17).run(None, {"x": np.zeros((1, 1, 5), "f"), "w": np.zeros((1, 1, 2), "f")})
+
+
+@pytest.mark.parametrize("jit", ["0", "quick", "2"])
+def test_a_stack_that_cannot_grow_keeps_its_rows(jit, monkeypatch):
+    monkeypatch.setenv("RONDEL_JIT", jit)
+    numbers = np.arange(36) + 90
+    made = model(f"""main () => (int64[a, b, c, d] sum) <bool yes = {{1}}> {{
+      one = Constant <value = int64 {{1}}> ()
+      stack = Loop (, yes) <body: graph = body (int64[] i, bool[] go) => (bool[] on, int64[] item) {{
+        item = Constant <value = int64[3,3,4] {{{", ".join(map(str, numbers))}}}> ()
+        most = ReduceMax (i)
+        on = Less (most, one)
+      }}>
+      sum = ReduceSum (stack)
+    }}""")
+    ran = 0
+    for budget in range(500, 6000, 100):
+        try:
+            total = session(made, options=options(max_memory_bytes=budget)).run(None, {})[0]
+        except rondel.LimitExceeded:
+            continue
+        ran += 1
+        assert total.item() == 2 * numbers.sum(), budget
+    assert ran

@@ -67,13 +67,38 @@ bool StorageRoom::covers(const Integer& room, const Integer& needed) const {
   return certainly_at_most(needed, room, [&](Symbol name) { return facts_of(name); });
 }
 
-/// What the integer was in an earlier trip. `trip` names it, because different integers come from
-/// different trips. What is known before the run never changes.
+/// The name of an earlier trip of a loop: of one each, because different integers come from
+/// different trips.
+std::string StorageRoom::earlier_trip(ir::NodeId loop, std::string name) {
+  fixed_names_.try_emplace(name, names_outside(loop));
+  return name;
+}
+
+/// What the integer was in an earlier trip.
 Integer StorageRoom::in_earlier_trip(const Integer& i, const std::string& trip) const {
+  const std::set<Symbol>& fixed = fixed_names_.at(trip);
   return ir::substitute(i, [&](Symbol name) {
-    if (t_.memory_names().contains(name)) return Integer(name);
+    if (fixed.contains(name)) return Integer(name);
     return Integer(Symbol::own(fmt::format("{}{}{}", name.name(), earlier_mark, trip)));
   });
+}
+
+/// The names of what is known before the run, and of what the regions around the loop compute.
+std::set<Symbol> StorageRoom::names_outside(ir::NodeId loop) const {
+  const ir::Graph& g = t_.graph();
+  std::set<Symbol> names = t_.memory_names();
+  const auto add = [&](ValueId v) {
+    if (v == ValueId::none || !t_.type(v).is_tensor() || !t_.type(v).has_rank()) return;
+    for (const ir::Extent& e : t_.type(v).extents())
+      if (e.symbolic()) names.insert(e.symbol.names().begin(), e.symbol.names().end());
+  };
+  for (ir::NodeId inner = loop; inner != t_.top();) {
+    const ir::Region& around = g.region(g.node(inner).region);
+    std::ranges::for_each(around.params, add);
+    for (const ir::NodeId n : around.nodes) std::ranges::for_each(g.node(n).outputs, add);
+    inner = around.parent;
+  }
+  return names;
 }
 
 // Facts.
@@ -121,7 +146,7 @@ void StorageRoom::visit_states(ir::NodeId n, const LoopParts& parts, const Trips
   };
   close();
   // Also those that keep to their rooms: a result that is made from one may have less room.
-  for (const StateExtent& state : all) visit_state(state, trips);
+  for (const StateExtent& state : all) visit_state(n, state, trips);
   close();
 }
 
@@ -148,7 +173,7 @@ std::vector<StorageRoom::StateExtent> StorageRoom::changing_extents(ir::NodeId n
 /// Notes what bounds an extent of a state. By induction it is at most the largest of its first
 /// value and of next values that do not depend on it, plus the growth of all trips before: at most
 /// as much in each as in the one in which it grew most.
-void StorageRoom::visit_state(const StateExtent& state, const Trips& trips) {
+void StorageRoom::visit_state(ir::NodeId loop, const StateExtent& state, const Trips& trips) {
   const Symbol now = state.now.symbol;
   const auto whatever_is_now = [&](Symbol name) {
     return name == now ? std::optional(ir::Range{0, {}}) : std::nullopt;
@@ -157,7 +182,7 @@ void StorageRoom::visit_state(const StateExtent& state, const Trips& trips) {
   Integer growth = 0;
   for (const Integer& next : alternatives(state.next)) {
     if (covers(state.now, next)) continue;
-    const std::string trip = fmt::format("{}_{}", state.name, least.size());
+    const std::string trip = earlier_trip(loop, fmt::format("{}_{}", state.name, least.size()));
     const Integer most = t_.environment().without_measures(next);
     if (!most.symbolic() || !most.symbol.has_name(now))
       least.push_back(in_earlier_trip(next, trip));
@@ -167,7 +192,7 @@ void StorageRoom::visit_state(const StateExtent& state, const Trips& trips) {
       if (next.symbol.is_name()) grown_names.push_back(next);
     }
   }
-  growth = in_earlier_trip(growth, state.name);
+  growth = in_earlier_trip(growth, earlier_trip(loop, state.name));
   const auto add_bound = [&](Symbol name, const Integer& grown) {
     ir::Integers all;
     for (const Integer& i : least) all.push_back(i + growth * grown);

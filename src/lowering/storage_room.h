@@ -47,12 +47,14 @@ class StorageRoom {
   void add_fact(ir::Symbol, const Fact&);
   void visit_states(ir::NodeId loop, const ir::LoopParts&, const Trips&);
   std::vector<StateExtent> changing_extents(ir::NodeId loop, const ir::LoopParts&) const;
-  void visit_state(const StateExtent&, const Trips&);
+  void visit_state(ir::NodeId loop, const StateExtent&, const Trips&);
   bool keeps_room(const StateExtent&, const Trips&);
   void visit_stacks(ir::NodeId loop, const ir::LoopParts&, const Trips&);
   void visit_loops_in(ir::RegionId);
   ir::Integers alternatives(const ir::Extent&) const;
+  std::string earlier_trip(ir::NodeId loop, std::string name);
   ir::Integer in_earlier_trip(const ir::Integer&, const std::string& trip) const;
+  std::set<ir::Symbol> names_outside(ir::NodeId loop) const;
   Trips trips_of(ir::NodeId loop, const ir::LoopParts&);
   ir::Integer at_least_0(const ir::Integer& count, ir::NodeId loop);
 
@@ -60,6 +62,8 @@ class StorageRoom {
   const StorageMap& plan_;
   const std::set<ir::Symbol> class_names_;
   std::map<ir::Symbol, std::vector<Fact>> facts_;
+  /// By what earlier trips are called: the names that stand for the same in all trips of that loop.
+  std::map<std::string, std::set<ir::Symbol>> fixed_names_;
 };
 
 }  // namespace rondel::lowering

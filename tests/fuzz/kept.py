@@ -8,6 +8,27 @@ from onnx import helper
 
 #: The graph as ONNX text, in which `[...]` declares no rank, and [(feeds, results)]. None: the feeds must be refused.
 PROGRAMS = {
+    "states of an inner loop that hand on what the outer loop found": (
+        """main (float[a, b, b] x, int64 n, int64 three) => (float[c, d, e] y) {
+  y = Loop (n, , x) <body = outer (int64 i, bool go, float[...] s) => (bool on, float[...] t) {
+    , , last = Loop (three, , x, s, s) <body = inner (int64 j, bool go2, float[...] s0, float[...] s1, float[...] s2)
+      => (bool on2, float[...] t0, float[...] t1, float[...] t2) {
+      on2 = Constant <value = bool {1}> ()
+      t0 = Identity (s)
+      t1 = Identity (s0)
+      t2 = Identity (s1)
+    }>
+    one = Constant <value = float[1,3,3] {1,1,1,1,1,1,1,1,1}> ()
+    t = Sub (last, one)
+    on = Constant <value = bool {1}> ()
+  }>
+}""",
+        [
+            ({"x": np.ones((1, 1, 1), np.float32), "n": np.int64(2), "three": np.int64(3)}, [np.full((1, 3, 3), -1.0)]),
+            ({"x": np.ones((0, 3, 3), np.float32), "n": np.int64(3), "three": np.int64(3)}, [np.ones((0, 3, 3))]),
+            ({"x": np.ones((2, 3, 3), np.float32), "n": np.int64(0), "three": np.int64(3)}, [np.ones((2, 3, 3))]),
+        ],
+    ),
     "a slice whose extent depends on what a state was before the first trip": (
         """main (float[q] x) => (int64[a, b] shapes) <int64 last = {2}, int64[1] zero = {0}, int64[1] back = {-3}, bool yes = {1}> {
   , shapes = Loop (, yes, x) <body = b (int64 i, bool go, float[...] s) => (bool on, float[...] t, int64[1] item) {

@@ -31,6 +31,9 @@ void require_extent_of(Call&, std::size_t k, std::int64_t axis, std::size_t othe
                        std::int64_t other_axis);
 /// Asserts in the run that `holds`, a bool; all of its elements must be true.
 void require_in_run(const Call&, ValueId holds, std::string message);
+/// The op as the body that ONNX has for the node's own version, after `edit` has changed it.
+std::vector<ValueId> by_own_body(const Call&, BodyEdit edit = nullptr);
+
 std::span<const Rule> constant_rules();
 std::span<const Rule> control_rules();
 std::span<const Rule> elementwise_rules();
@@ -38,6 +41,7 @@ std::span<const Rule> shape_rules();
 std::span<const Rule> reduction_rules();
 std::span<const Rule> nn_rules();
 std::span<const Rule> attention_rules();
+std::span<const Rule> linear_attention_rules();
 std::span<const Rule> training_rules();
 std::span<const Rule> learned_rules();
 // ONNX Runtime's own ops (microsoft/).

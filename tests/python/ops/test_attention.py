@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import rondel
-from models import f32, make_model, refused, same, session, value
+from models import f32, make_model, refused, run, same, session, value
 from onnx import helper
 
 RNG = np.random.default_rng(5)
@@ -90,7 +90,7 @@ def test_the_body_of_a_sequence_map_captures_names_of_its_own_place(name):
     same(session(text).run(None, {"x": f32(1, 2), "z": f32(10, 10)})[0], f32(11, 22, 11, 22))
 
 
-KINDS = {"float32": "float", "float16": "float16", "float64": "double", "int64": "int64"}
+KINDS = {"bool": "bool", "float32": "float", "float16": "float16", "float64": "double", "int64": "int64"}
 
 
 def declared(known, feeds):
@@ -100,6 +100,121 @@ def declared(known, feeds):
         return ",".join(str(e) if known else f"{name}{a}" for a, e in enumerate(x.shape))
 
     return ", ".join(f"{KINDS[x.dtype.name]}[{extents(k, x)}] {k}" for k, x in feeds.items())
+
+
+class Drawn:
+    """A node of Attention with its inputs, and what it gives by ONNX's text in float64."""
+
+    def __init__(self, rng, opset):
+        self.opset, self.flat = opset, rng.random() < 0.4
+        batch, groups, in_group, length, keys, size, wide = (int(rng.integers(1, n)) for n in (3, 3, 4, 4, 5, 5, 4))
+        heads, past = groups * in_group, int(rng.integers(0, 4)) if rng.random() < 0.5 else None
+        filled = opset >= 24 and past is None and rng.random() < 0.4
+        self.feeds = {"q": rng.normal(size=(batch, heads, length, size)), "k": rng.normal(size=(batch, groups, keys, size))}
+        self.feeds |= {"v": rng.normal(size=(batch, groups, keys, wide))}
+        total = keys + (past or 0)
+        if rng.random() < 0.6:
+            shape = [int(rng.choice([1, n])) for n in (batch, heads, length)][int(rng.integers(0, 3)) :]
+            columns = total if opset < 24 else int(rng.integers(1, total + 1))
+            self.feeds["m"] = rng.random((*shape, columns)) < 0.6 if rng.random() < 0.6 else rng.normal(size=(*shape, columns))
+        if past is not None:
+            self.feeds |= {"a": rng.normal(size=(batch, groups, past, size)), "b": rng.normal(size=(batch, groups, past, wide))}
+        if filled:
+            self.feeds["n"] = rng.integers(0, keys + 1, batch)
+        self.options = {"is_causal": int(rng.integers(0, 2)), "qk_matmul_output_mode": int(rng.integers(0, 4))}
+        if rng.random() < 0.5:
+            self.options |= {"scale": 0.7, "softcap": 1.5}
+        if opset >= 25:
+            self.options |= {"left_window_size": int(rng.integers(-1, 3)), "right_window_size": int(rng.integers(-1, 3))}
+        self.in_group = in_group
+        self.want = self.attended()
+        if self.flat:
+            self.options |= {"q_num_heads": heads, "kv_num_heads": groups}
+            for name in "qkv":
+                self.feeds[name] = in_rows(self.feeds[name])
+
+    def attended(self):
+        f, options = self.feeds, self.options
+        keys, values = (np.concatenate([f[old], f[new]], 2) if old in f else f[new] for old, new in ("ak", "bv"))
+        k, v = (np.repeat(x, self.in_group, 1) for x in (keys, values))
+        steps = [f["q"] @ k.swapaxes(2, 3) * options.get("scale", f["q"].shape[3] ** -0.5)]
+        cap = options.get("softcap")
+        steps.append(cap * np.tanh(steps[0] / cap) if cap else steps[0])
+        length, total = steps[0].shape[2:]
+        before = f["n"][:, None, None, None] - length if "n" in f else f["a"].shape[2] if "a" in f else 0
+        passed = np.arange(length)[:, None] + before - np.arange(total)
+        left, right = (options.get(side, -1) for side in ("left_window_size", "right_window_size"))
+        may = (passed >= 0) | (options["is_causal"] == 0)
+        may = may & ((passed <= left) | (left < 0)) & ((passed >= -right) | (right < 0))
+        if "n" in f:
+            may = may & (np.arange(total) < f["n"][:, None, None, None])
+        scores = steps[1]
+        if "m" in f:
+            missing = [(0, 0)] * (f["m"].ndim - 1) + [(0, total - f["m"].shape[-1])]
+            mask = np.pad(f["m"], missing, constant_values=False if f["m"].dtype == bool else -np.inf)
+            may, scores = (may & mask, scores) if mask.dtype == bool else (may, scores + mask)
+        steps.append(np.where(may, scores, -np.inf))
+        e = np.exp(steps[2] - np.maximum(steps[2].max(-1, keepdims=True), -1e300))
+        steps.append(e / np.maximum(e.sum(-1, keepdims=True), 1e-300))
+        y = steps[3] @ v
+        return in_rows(y) if self.flat else y, keys, values, steps[options["qk_matmul_output_mode"]]
+
+    def text(self, known):
+        inputs = ", ".join(name if name in self.feeds else "" for name in "qkvmabn").rstrip(", ")
+        options = ", ".join(f"{k} = {v}" for k, v in self.options.items())
+        outputs = f"float[{'e, f, g' if self.flat else 'e, f, g, h'}] y, float[i, j, k, l] pk, float[m, n, o, p] pv, float[r, s, t, u] w"
+        return f"main ({declared(known, self.as_f32())}) => ({outputs}) {{ y, pk, pv, w = Attention <{options}> ({inputs}) }}"
+
+    def as_f32(self):
+        return {k: x.astype(np.float32) if x.dtype == np.float64 else x for k, x in self.feeds.items()}
+
+
+def in_rows(x):
+    """[batch, heads, length, size] as [batch, length, heads * size]."""
+    return np.ascontiguousarray(x.swapaxes(1, 2)).reshape(x.shape[0], x.shape[2], -1)
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("opset", [23, 24, 25])
+def test_attention_with_all_options(opset, known):
+    for seed in range(10):
+        drawn = Drawn(np.random.default_rng([seed, opset]), opset)
+        text = drawn.text(known)
+        for got, want in zip(run(text, drawn.as_f32(), opset), drawn.want, strict=True):
+            assert got.shape == want.shape and got.dtype == np.float32, text
+            np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-5, err_msg=f"seed {seed}: {text}")
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4])
+def test_a_decoder_of_attention_runs_natively(groups):
+    """Keys and values are states of the loop that grow in each trip."""
+    text = f"""main (float[b, s, 16] x, float[b, {groups}, p, 4] k, float[b, {groups}, p, 4] v, int64 n) => (float[b, s, 16] y, float[b, {groups}, e, 4] ks, float[b, {groups}, f, 4] vs) {{
+      yes = Constant <value = bool {{1}}> ()
+      start = Constant <value = int64[1] {{0}}> ()
+      end = Constant <value = int64[1] {{{groups * 4}}}> ()
+      two = Constant <value = int64[1] {{2}}> ()
+      y, ks, vs = Loop (n, yes, x, k, v) <body = trip (int64 i, bool go, float[b, s, 16] h, float[b, {groups}, t, 4] k1, float[b, {groups}, t, 4] v1)
+        => (bool more, float[b, s, 16] h2, float[b, {groups}, u, 4] k2, float[b, {groups}, u, 4] v2) {{
+        more = Identity (go)
+        some = Slice (h, start, end, two)
+        turned = Sin (some)
+        h2, k2, v2 = Attention <is_causal = 1, q_num_heads = 4, kv_num_heads = {groups}> (h, some, turned, , k1, v1)
+      }}>
+    }}"""
+    x, past = RNG.normal(size=(2, 1, 16)).astype(np.float32), RNG.normal(size=(2, 2, groups, 3, 4)).astype(np.float32)
+    feeds = {"x": x, "k": past[0], "v": past[1], "n": np.array(6)}
+    made = session(text, 24)
+    y, keys, values = made.run(None, feeds)
+    assert made.how_it_ran() == {"node 'y' (Loop)": "natively, as a whole"}
+    for got, want in zip((y, keys, values), run(text, feeds, 24), strict=True):
+        same(got, want)
+    h, k, v = x.astype(np.float64), *past.astype(np.float64)
+    for _ in range(6):
+        new = h[:, :, : groups * 4].reshape(2, 1, groups, 4).swapaxes(1, 2)
+        k, v = np.concatenate([k, new], 2), np.concatenate([v, np.sin(new)], 2)
+        h = in_rows(attended(h.reshape(2, 1, 4, 4).swapaxes(1, 2), k, v))
+    np.testing.assert_allclose(y, h, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(keys, k, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("known", [False, True])
@@ -226,6 +341,33 @@ def test_positions_are_rows(position):
         session(text, 23).run(None, feeds)
 
 
+QUERIES = {"q": (2, 4, 3, 4), "k": (2, 2, 5, 4), "v": (2, 2, 5, 6)}
+FLAT = {"q": (2, 3, 16), "k": (2, 5, 8), "v": (2, 5, 12)}
+IN_ROWS = "Attention <q_num_heads = 4, kv_num_heads = 2> (q, k, v)"
+ILL_FITTING = {
+    "keys of one row": ("Attention (q, k, v)", QUERIES | {"k": (1, 2, 5, 4)}, "'K' has extent 1 on axis 0 and 'Q' has 2"),
+    "values of one row": ("Attention (q, k, v)", QUERIES | {"v": (1, 2, 5, 6)}, "'V' has extent 1 on axis 0 and 'Q' has 2"),
+    "values of one head": ("Attention (q, k, v)", QUERIES | {"v": (2, 1, 5, 6)}, "'V' has extent 1 on axis 1 and 'K' has 2"),
+    "one value": ("Attention (q, k, v)", QUERIES | {"v": (2, 2, 1, 6)}, "'V' has extent 1 on axis 2 and 'K' has 5"),
+    "narrow keys": ("Attention (q, k, v)", QUERIES | {"k": (2, 2, 5, 1)}, "'K' has extent 1 on axis 3 and 'Q' has 4"),
+    "heads": ("Attention (q, k, v)", QUERIES | {"k": (2, 3, 5, 4), "v": (2, 3, 5, 6)}, "no multiple of"),
+    "narrow heads": (IN_ROWS, FLAT | {"k": (2, 5, 4)}, "the heads of K do not have the size of the heads of Q"),
+    "fewer values": (IN_ROWS, FLAT | {"v": (2, 4, 12)}, "'V' has extent 4 on axis 1 and 'K' has 5"),
+    "mask of more queries": ("Attention (q, k, v, m)", QUERIES | {"q": (2, 4, 1, 4), "m": (3, 5)}, "on axis 2"),
+    "mask of more heads": ("Attention (q, k, v, m)", QUERIES | {"q": (2, 1, 3, 4), "k": (2, 1, 5, 4), "v": (2, 1, 5, 6), "m": (2, 3, 5)}, "on axis 1"),
+    "mask of more keys": ("Attention (q, k, v, m)", QUERIES | {"m": (3, 6)}, "attn_mask has more columns than keys"),
+    "two caches": ("Attention (q, k, v, , a, b, n)", QUERIES | {"a": (2, 2, 1, 4), "b": (2, 2, 1, 6), "n": (2,)}, "both given"),
+}
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("text, shapes, words", ILL_FITTING.values(), ids=ILL_FITTING)
+def test_operands_of_attention_are_not_broadcast(text, shapes, words, known):
+    feeds = {k: np.ones(s, np.int64 if k == "n" else np.float32) for k, s in shapes.items()}
+    with refused(rondel.Error, "Attention", words):
+        session(f"main ({declared(known, feeds)}) => (float[] y) {{ y = {text} }}", 25).run(None, feeds)
+
+
 ATTRIBUTES = {
     "Attention <softmax_precision = 6>": "'softmax_precision' is 6; expected 1, 10, 11 or 16",
     "Attention <qk_matmul_output_mode = 7>": "'qk_matmul_output_mode' is 7; expected 0 to 3",
@@ -249,11 +391,7 @@ def test_heads_of_linear_attention(heads, words):
         session(text, 27)
 
 
-@pytest.mark.parametrize("known", [False, True])
-def test_what_onnx_makes_no_body_for_is_said(known):
-    """A cache inside and one outside of the op."""
-    feeds = {"q": Q, "k": K, "v": V, "a": K, "b": V, "n": np.array([5, 5])}
-    text = f"main ({declared(known, feeds)}) => (float[c, d, e, f] y) {{ y = Attention <is_causal = 1> (q, k, v, , a, b, n) }}"
-    words = [] if known else ["if it depends on the shape of its input 'q', declare its shape"]
-    with refused(rondel.UnsupportedError, "ONNX makes no body for op Attention of ai.onnx, version 25", "is_causal = 1", *words):
-        session(text, 25)
+def test_what_onnx_makes_no_body_for_is_said():
+    text = "main (float[] x, float[5, 2] c, float[5, 2] s, int64[2, 2] p) => (float[] y) { y = RotaryEmbedding (x, c, s, p) }"
+    with refused(rondel.UnsupportedError, "ONNX makes no body for op RotaryEmbedding", "depends on the shape of its input 'x', declare its shape"):
+        session(text, 23)

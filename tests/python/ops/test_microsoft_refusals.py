@@ -29,7 +29,7 @@ REFUSED = [
     (case("Inverse", {"x": real(17, 17)}), "the inverse of f32[17, 17]"),
     (case("MatMulBnb4", {"a": real(3, 16), "b": np.zeros(8, np.uint8), "s": real(1)}, K=16, N=1, block_size=16, quant_type=2), "attribute 'quant_type' = 2"),
     (case("GatherBlockQuantized", microsoft_cases.block_table(4).feeds, block_size=16, gather_axis=1), "attribute 'gather_axis' = 1"),
-    (case("GroupQueryAttention", grouped(), num_heads=3, kv_num_heads=2), "num_heads = 3 is no multiple of kv_num_heads = 2"),
+    (case("GroupQueryAttention", grouped(), num_heads=3, kv_num_heads=2), "3 heads of queries are no multiple of 2 heads of keys and values"),
     (microsoft_cases.rotary(real(2, 3, 16), [4], num_heads=2), "16 elements are 2 heads, and cos_cache has 2 columns"),
     (case("MultiHeadAttention", {"q": X, "kv": real(2, 3, 2, 2, 4), "v": None, "b": real(24)}, num_heads=2), "a bias is given beside keys and values in one tensor"),
     (microsoft_cases.rotary(real(2, 3, 8), [4], is_packed_batching=1), "attribute 'is_packed_batching' = 1"),

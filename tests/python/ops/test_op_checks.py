@@ -174,7 +174,7 @@ HEADS = {"q": (2, 2, 2, 4), "k": (2, 2, 3, 4), "v": (2, 2, 3, 4)}
 TURNED = {"x": (2, 2, 2, 4), "c": (2, 2, 2), "s": (2, 2, 2)}
 BROADCAST = {
     "mask, columns": ("Attention (q, k, v, m)", HEADS | {"m": (2, 5)}, "more columns than keys"),
-    "mask, batch": ("Attention (q, k, v, m)", HEADS | {"m": (4, 1, 2, 3), "q": (1, 2, 2, 4), "k": (1, 2, 3, 4), "v": (1, 2, 3, 4)}, "'the result' has extent 4 on axis 0 and 'Q' has 1"),
+    "mask, batch": ("Attention (q, k, v, m)", HEADS | {"m": (4, 1, 2, 3), "q": (1, 2, 2, 4), "k": (1, 2, 3, 4), "v": (1, 2, 3, 4)}, "'the scores with attn_mask' has extent 4 on axis 0 and 'the scores' has 1"),
     "keys, batch": ("Attention (q, k, v)", HEADS | {"k": (1, 2, 3, 4)}, "'K' has extent 1 on axis 0 and 'Q' has 2"),
     "values, batch": ("Attention (q, k, v)", HEADS | {"v": (1, 2, 3, 4)}, "'V' has extent 1 on axis 0 and 'Q' has 2"),
     "values, heads": ("Attention (q, k, v)", HEADS | {"v": (2, 1, 3, 4)}, "'V' has extent 1 on axis 1 and 'K' has 2"),

@@ -114,13 +114,6 @@ ValueId attended(const Call& c, ValueId scores, ValueId v) {
   return c.one("MatMul", {c.one("Softmax", {scores}, {{"axis", std::int64_t{-1}}}), v});
 }
 
-/// [batch, heads, length, size] as [batch, length, heads * size].
-ValueId heads_joined(const Call& c, ValueId x) {
-  const ValueId width = times(c, extent(c, x, 1), extent(c, x, 3));
-  const ValueId shape = joined(c, {c.integers({0, 0}), width}, 0);
-  return c.one("Reshape", {transposed(c, x, {0, 2, 1, 3}), shape});
-}
-
 /// Keys and values of the past, from [2, batch, heads, length, size].
 ValueId past_part(const Call& c, ValueId past, std::int64_t which) {
   return c.one("Gather", {past, c.integer(which)}, {{"axis", std::int64_t{0}}});
@@ -288,6 +281,48 @@ ValueId split_heads(const Call& c, ValueId x, std::int64_t heads) {
 
 ValueId heads_apart(const Call& c, ValueId x, std::int64_t heads) {
   return transposed(c, split_heads(c, x, heads), {0, 2, 1, 3});
+}
+
+ValueId heads_joined(const Call& c, ValueId x) {
+  const ValueId width = times(c, extent(c, x, 1), extent(c, x, 3));
+  const ValueId shape = joined(c, {c.integers({0, 0}), width}, 0);
+  return c.one("Reshape", {transposed(c, x, {0, 2, 1, 3}), shape});
+}
+
+void require_groups(std::int64_t heads, std::int64_t shared) {
+  require(heads % shared == 0, "{} heads of queries are no multiple of {} heads of keys and values",
+          heads, shared);
+}
+
+ValueId in_groups(const Call& c, ValueId x, ValueId k) {
+  const ir::Extent &heads = c.type(x).extent(1), &groups = c.type(k).extent(1);
+  if (heads == groups) return x;
+  const ValueId in_group = c.one("Div", {extent(c, x, 1), extent(c, k, 1)});
+  const ValueId shape = joined(
+      c, {extent(c, x, 0), extent(c, k, 1), times(c, extent(c, x, 2), in_group), extent(c, x, 3)},
+      0);
+  return c.one("Reshape", {x, shape}, {{"allowzero", std::int64_t{1}}});
+}
+
+ValueId in_heads(const Call& c, ValueId x, ValueId q) {
+  if (c.type(x).extent(1) == c.type(q).extent(1)) return x;
+  const ValueId shape = joined(
+      c, {extent(c, x, 0), extent(c, q, 1), extent(c, q, 2), extent(c, x, 3)}, 0);
+  return c.one("Reshape", {x, shape}, {{"allowzero", std::int64_t{1}}});
+}
+
+ValueId minus_infinity(const Call& c, DType t) {
+  return c.number(t, -std::numeric_limits<double>::infinity());
+}
+
+ValueId softmax(const Call& c, ValueId scores, bool maybe_masked) {
+  const ValueId y = c.one("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
+  if (!maybe_masked) return y;
+  const DType t = dtype_of(c, scores);
+  const ValueId greatest = c.one("ReduceMax", {scores, c.integers({-1})},
+                                 {{"keepdims", std::int64_t{1}}});
+  const ValueId masked = c.one("Equal", {greatest, minus_infinity(c, t)});
+  return c.one("Where", {masked, c.number(t, 0), y});
 }
 
 ValueId attention_scores(const Call& c, ValueId q, ValueId k) {

@@ -9,6 +9,24 @@ ValueId split_heads(const Call&, ValueId x, std::int64_t heads);
 /// The same as [batch, heads, length, size].
 ValueId heads_apart(const Call&, ValueId x, std::int64_t heads);
 
+/// The other way round.
+ValueId heads_joined(const Call&, ValueId x);
+
+/// Requires that the number of heads of queries is a multiple of that of keys and values.
+void require_groups(std::int64_t heads, std::int64_t shared);
+/// [batch, heads, length, n] as [batch, groups, heads of a group * length, n], where `k` has the
+/// groups on axis 1: the queries that share a key are rows of one product, so that keys and values,
+/// which may be long, are read as they are.
+ValueId in_groups(const Call&, ValueId x, ValueId k);
+/// The other way round, with the heads and the length of `q`.
+ValueId in_heads(const Call&, ValueId x, ValueId q);
+
+/// -inf, a scalar.
+ValueId minus_infinity(const Call&, DType);
+/// The softmax of each row. `maybe_masked`: a row may be -inf only; of such a row, the result and
+/// the gradient are 0.
+ValueId softmax(const Call&, ValueId scores, bool maybe_masked);
+
 /// q @ k^T times the node's `scale`, or over the root of the size of a head if it has none or 0.
 ValueId attention_scores(const Call&, ValueId q, ValueId k);
 

@@ -1,8 +1,6 @@
 // Attention whose heads share keys and values in groups, and that keeps these in a cache.
 #include "frontends/onnx/microsoft/attention.h"
 
-#include <limits>
-
 namespace rondel::onnx {
 namespace {
 
@@ -26,10 +24,9 @@ enum Input : std::size_t {
   key_weight
 };
 
-/// The query heads are `groups` groups of `in_group`; each group shares a key and a value.
+/// The query heads are in groups; each group shares a key and a value.
 struct GroupedHeads {
   std::int64_t all, groups;
-  std::int64_t in_group() const { return all / groups; }
 };
 
 /// Where the queries are in the sequences, in i64: batch element b has `lengths[b]` keys, of which
@@ -77,8 +74,7 @@ void check_grouped_inputs(Call& c) {
 
 GroupedHeads grouped_heads(const Call& c) {
   const GroupedHeads h{count(c, "num_heads"), count(c, "kv_num_heads")};
-  require(h.all % h.groups == 0, "num_heads = {} is no multiple of kv_num_heads = {}", h.all,
-          h.groups);
+  require_groups(h.all, h.groups);
   return h;
 }
 
@@ -157,21 +153,6 @@ ValueId cached(Call& c, std::size_t past, ValueId fresh, const Timeline& t) {
   return c.one("TensorScatter", {longer, fresh, t.past}, {{"axis", std::int64_t{2}}});
 }
 
-/// [batch, heads, length, n] as [batch, groups, heads of the group * length, n]: keys and values,
-/// which may be long, are read as they are.
-ValueId in_groups(const Call& c, ValueId x, const GroupedHeads& h) {
-  const ValueId rows = times(c, extent(c, x, 2), c.integer(h.in_group()));
-  const ValueId shape = joined(c, {extent(c, x, 0), c.integers({h.groups}), rows, extent(c, x, 3)},
-                               0);
-  return c.one("Reshape", {x, shape}, {{"allowzero", std::int64_t{1}}});
-}
-/// The other way round, with the length of `like`.
-ValueId in_heads(const Call& c, ValueId x, const GroupedHeads& h, ValueId like) {
-  const ValueId shape = joined(
-      c, {extent(c, x, 0), c.integers({h.all}), extent(c, like, 2), extent(c, x, 3)}, 0);
-  return c.one("Reshape", {x, shape}, {{"allowzero", std::int64_t{1}}});
-}
-
 /// The scores with the bias [batch or 1, heads or 1, length, total], which is 0 for the keys after
 /// the total length.
 ValueId plus_grouped_bias(Call& c, const Timeline& t, ValueId scores) {
@@ -211,22 +192,6 @@ ValueId sink_scores(Call& c, const GroupedHeads& h, ValueId scores) {
   return c.one("Expand", {each, shape});
 }
 
-ValueId minus_infinity(const Call& c, DType t) {
-  return c.number(t, -std::numeric_limits<double>::infinity());
-}
-
-/// The softmax of each row. `maybe_masked`: a row may be -inf only; of a query that attends to no
-/// key, the result and the gradient are 0.
-ValueId softmax(const Call& c, ValueId scores, bool maybe_masked) {
-  const ValueId y = c.one("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
-  if (!maybe_masked) return y;
-  const DType t = dtype_of(c, scores);
-  const ValueId greatest = c.one("ReduceMax", {scores, c.integers({-1})},
-                                 {{"keepdims", std::int64_t{1}}});
-  const ValueId masked = c.one("Equal", {greatest, minus_infinity(c, t)});
-  return c.one("Where", {masked, c.number(t, 0), y});
-}
-
 /// softmax(scores) @ v; a sink takes its part of the softmax, and gives nothing. Without a bias,
 /// each query attends to a key.
 ValueId attended(Call& c, const GroupedHeads& h, ValueId scores, ValueId v) {
@@ -234,7 +199,7 @@ ValueId attended(Call& c, const GroupedHeads& h, ValueId scores, ValueId v) {
   if (sink != ValueId::none) scores = joined(c, {scores, sink}, 3);
   ValueId weights = softmax(c, scores, c.has(bias));
   if (sink != ValueId::none) weights = sliced(c, weights, c.integers({0}), c.integers({-1}), 3);
-  return in_heads(c, c.one("MatMul", {in_groups(c, weights, h), v}), h, weights);
+  return in_heads(c, c.one("MatMul", {in_groups(c, weights, v), v}), weights);
 }
 
 std::vector<ValueId> group_query_attention(Call& c) {
@@ -264,7 +229,7 @@ std::vector<ValueId> group_query_attention(Call& c) {
   }
   const ValueId keys = cached(c, past_key, p[1], t), values = cached(c, past_value, p[2], t);
 
-  ValueId scores = in_heads(c, attention_scores(c, in_groups(c, p[0], h), keys), h, p[0]);
+  ValueId scores = in_heads(c, attention_scores(c, in_groups(c, p[0], keys), keys), p[0]);
   const double cap = real(c, "softcap");
   if (cap > 0) scores = scaled(c, c.one("Tanh", {scaled(c, scores, 1 / cap)}), cap);
   scores = plus_grouped_bias(c, t, scores);

@@ -1,68 +1,19 @@
-// Attention and its kin. What the bodies that ONNX has for them would broadcast or reshape is
-// checked here.
-#include "base/axis.h"
-#include "formats/onnx/protos.h"
+// Attention and FlexAttention.
+#include "frontends/onnx/microsoft/attention.h"
 #include "formats/onnx/types.h"
-#include "frontends/onnx/microsoft/parts.h"
 #include "frontends/onnx/rules/control.h"
+#include "frontends/onnx/rules/lengths.h"
 
-#include <algorithm>
 #include <limits>
 #include <optional>
 
 namespace rondel::onnx {
 namespace {
 
-/// The body that ONNX has for the op's own version.
-std::vector<ValueId> by_its_body(Call& c, BodyEdit edit = nullptr) {
-  if (auto results = c.importer.own_body(c, edit)) return std::move(*results);
-  return c.newest();
-}
-
-/// An extent of a tensor, on an axis from the front or the end, in a formula: times * extent +
-/// plus. Without a tensor it is the number `plus`.
-struct Length {
-  ValueId x = ValueId::none;
-  std::int64_t axis = 0, times = 1, plus = 0;
+/// The inputs of both by number; FlexAttention has the first three.
+struct In {
+  enum Number : std::size_t { query, key, value, mask, past_key, past_value, filled };
 };
-
-ir::Integer known(const Call& c, const Length& l) {
-  if (l.x == ValueId::none) return ir::Integer(l.plus);
-  const ir::Type& t = c.type(l.x);
-  if (!t.has_rank() || !has_axis(l.axis, t.rank())) return ir::Integer();
-  return ir::Integer(t.extent(axis_from_front(l.axis, t.rank()))) * l.times + l.plus;
-}
-
-/// The length as a scalar.
-ValueId computed(const Call& c, const Length& l) {
-  if (l.x == ValueId::none) return c.integer(l.plus);
-  const ValueId extent = c.one("Gather", {c.one("Shape", {l.x}), c.integer(l.axis)});
-  const ValueId product = l.times == 1 ? extent : times(c, extent, c.integer(l.times));
-  return l.plus == 0 ? product : plus(c, product, c.integer(l.plus));
-}
-
-/// Requires that a == b, or (`at_most`) a <= b: at once, or in the run if only the run knows it.
-void require_lengths(const Call& c, const Length& a, const Length& b, bool at_most,
-                     const std::string& message) {
-  const ir::Integer left = known(c, a), right = known(c, b);
-  if (at_most ? (right - left).at_least(0) : left == right) return;
-  require(!left.known() || !right.known(), "{}", message);
-  const ValueId holds = c.one(at_most ? "LessOrEqual" : "Equal", {computed(c, a), computed(c, b)});
-  require_in_run(c, holds, message);
-}
-
-/// Requires that a is one of two lengths.
-void require_either(const Call& c, const Length& a, const Length& one, const Length& other,
-                    const std::string& message) {
-  const ir::Integer given = known(c, a), first = known(c, one), second = known(c, other);
-  if (given == first || given == second) return;
-  require(!given.known() || !first.known() || !second.known(), "{}", message);
-  const auto is = [&](const Length& b) { return c.one("Equal", {computed(c, a), computed(c, b)}); };
-  require_in_run(c, c.one("Or", {is(one), is(other)}), message);
-}
-
-/// Whether the length is 0 in some run.
-bool may_be_zero(const Call& c, const Length& l) { return !known(c, l).at_least(1); }
 
 /// The dtype in which Softmax is computed, if the node says so.
 std::optional<DType> softmax_precision(const Call& c) {
@@ -74,107 +25,203 @@ std::optional<DType> softmax_precision(const Call& c) {
        number);
 }
 
-void require_range(const Call& c, const char* attribute, std::int64_t otherwise, std::int64_t least,
-                   std::int64_t most) {
+/// An attribute from `least` to `most`.
+std::int64_t ranged(const Call& c, const char* attribute, std::int64_t otherwise,
+                    std::int64_t least, std::int64_t most) {
   const std::int64_t value = c.attributes.i(attribute, otherwise);
   if (value < least || value > most)
     fail("attribute '{}' is {}; expected {}", attribute, value,
          most == std::numeric_limits<std::int64_t>::max() ? fmt::format("{} or more", least)
                                                           : fmt::format("{} to {}", least, most));
+  return value;
 }
 
-/// The number of heads of queries is a multiple of that of keys and values.
-void require_groups(std::int64_t heads, std::int64_t shared) {
-  require(heads % shared == 0, "{} heads of queries are no multiple of {} heads of keys and values",
-          heads, shared);
+/// Requires that the heads of Q are a multiple of the heads of K; both are on axis 1.
+void require_shared_heads(const Call& c, ValueId q, ValueId k) {
+  const Length heads{q, 1}, shared{k, 1};
+  const ir::Integer all = known(c, heads), some = known(c, shared);
+  if (all == some) return;
+  if (all.known() && some.known()) {
+    require(*some.number > 0, "K has no heads");
+    return require_groups(*all.number, *some.number);
+  }
+  const ValueId rest = c.one("Mod", {computed(c, heads), computed(c, shared)});
+  require_in_run(c, c.one("Equal", {rest, c.integer(0)}),
+                 "the heads of Q are no multiple of the heads of K");
 }
 
-/// Checks the numbers of heads. With 4 axes these tell them, and the body takes no attributes.
-void read_heads(Call& c) {
-  const auto rank = c.rank(c.in(0));
+/// What both ops compute in: at least f32, and f64 if queries or values are.
+DType wide_type(const Call& c) {
+  const bool f64 = dtype_of(c, c.in(In::query)) == DType::f64 ||
+                   dtype_of(c, c.in(In::value)) == DType::f64;
+  return f64 ? DType::f64 : DType::f32;
+}
+
+/// The node's `scale`; without one, 1 / sqrt(size of a head).
+ValueId scale_of(const Call& c, ValueId q) {
+  const DType t = dtype_of(c, q);
+  if (c.attributes.find("scale") != nullptr) return c.number(t, c.attributes.f("scale", 1));
+  return c.one("Reciprocal", {c.one("Sqrt", {cast(c, computed(c, {q, -1}), t)})});
+}
+
+/// scale * q @ k^T, [batch, heads, length, keys]. The short operand is scaled.
+ValueId products(const Call& c, ValueId q, ValueId k) {
+  const ValueId rows = in_groups(c, times(c, q, scale_of(c, q)), k);
+  return in_heads(c, c.one("MatMul", {rows, matrix_transposed(c, k)}), q);
+}
+
+/// weights @ v.
+ValueId weighted(const Call& c, ValueId weights, ValueId v) {
+  return in_heads(c, c.one("MatMul", {in_groups(c, weights, v), v}), weights);
+}
+
+/// Checks the attributes that tell numbers of heads. With 4 axes the shapes tell them.
+void check_numbers_of_heads(const Call& c, std::int64_t rank) {
   constexpr const char* names[] = {"q_num_heads", "kv_num_heads"};
   for (std::size_t k = 0; k < std::size(names); ++k) {
     const bool given = c.attributes.i(names[k], 0) != 0;
     require(given || rank != 3, "Q has rank 3: attribute '{}' is missing", names[k]);
-    if (given) count(c, names[k]);
-    if (rank != 4) continue;
-    if (given)
-      require_lengths(c, {c.in(k), 1}, {.plus = count(c, names[k])}, false,
+    if (!given) continue;
+    const std::int64_t heads = count(c, names[k]);
+    if (rank == 4)
+      require_lengths(c, {c.in(k), 1}, {.plus = heads}, false,
                       fmt::format("attribute '{}' is not the number of heads of {}", names[k],
                                   c.schema.inputs()[k].GetName()));
-    c.attributes.erase(names[k]);
   }
-  if (rank == 3) require_groups(count(c, names[0]), count(c, names[1]));
 }
 
-/// In the shapes that the body joins from extents, 0 is an extent.
-void keep_zero_keys(pb::FunctionProto& body) {
-  for (pb::NodeProto& n : *body.mutable_node())
-    if (n.op_type() == "Reshape" &&
-        (n.input(1) == "KAttentionShape" || n.input(1) == "VAttentionShape"))
-      *n.add_attribute() = attribute_proto("allowzero", std::int64_t{1});
-}
-
-/// The body broadcasts batches and heads, which ONNX's text does not.
-std::vector<ValueId> same_dtype_attention(Call& c) {
-  const ValueId q = c.in(0), k = c.in(1);
-  for (const std::size_t input : {1U, 2U, 6U}) require_extent_of(c, input, 0, 0, 0);
-  if (c.rank(c.in(2)) == 4) require_extent_of(c, 2, 1, 1, 1);
-  if (c.has(3) && !c.has(4))
-    require_lengths(c, {c.in(3), -1}, {k, -2}, true, "attn_mask has more columns than keys");
-  if (c.has(6))
-    c.inputs[6] = bounded(c, c.in(6), computed(c, {k, -2}),
-                          "nonpad_kv_seqlen has {}; expected 0 to the number of keys, {}", 0);
-  std::vector<ValueId> results = by_its_body(c, keep_zero_keys);
-  const std::int64_t common = c.rank(q) == 4 ? 2 : 1;
-  for (std::int64_t axis = 0; axis < common; ++axis)
-    results[0] = with_extent_of(c, results[0], axis, q, axis, {"the result", "Q"});
-  return results;
-}
-
-/// The body takes one dtype only: queries, keys and values of several are computed in one that has
-/// the numbers of all, and rounded at the end.
-std::vector<ValueId> checked_attention(Call& c) {
-  constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
-  softmax_precision(c);
-  require_range(c, "qk_matmul_output_mode", 0, 0, 3);
-  require_range(c, "left_window_size", -1, -1, any);
-  require_range(c, "right_window_size", -1, -1, any);
-  require(c.has(4) == c.has(5),
-          "one of past_key and past_value is left out; expected both or none");
-  read_heads(c);
-
-  const DType keys = dtype_of(c, c.in(0)), values = dtype_of(c, c.in(2));
-  if (keys == values) return same_dtype_attention(c);
-  const DType common = keys == DType::f64 || values == DType::f64 ? DType::f64 : DType::f32;
-  for (const std::size_t k : {0U, 1U, 2U, 3U, 4U, 5U})
-    if (c.has(k) && dtype_of(c, c.in(k)) != DType::boolean) c.inputs[k] = cast(c, c.in(k), common);
-  std::vector<ValueId> results = same_dtype_attention(c);
-  for (std::size_t j = 0; j < results.size(); ++j)
-    if (results[j] != ValueId::none) results[j] = cast(c, results[j], j == 2 ? values : keys);
-  return results;
-}
-
-/// Keys or values with a head for each head of the queries: each is repeated.
-ValueId with_all_heads(const Call& c, ValueId x, ValueId q) {
-  const Length heads{q, 1}, own{x, 1};
-  const ir::Integer all = known(c, heads), some = known(c, own);
-  if (all == some) return x;
-  if (all.known() && some.known()) {
-    require(*some.number > 0, "K has no heads");
-    require_groups(*all.number, *some.number);
+/// The ranks, and the extents that the inputs share: products would broadcast batches and heads.
+void check_inputs(Call& c, std::int64_t rank) {
+  for (const std::size_t k : {In::query, In::key, In::value}) require_rank(c, k, rank);
+  for (const std::size_t k : {In::past_key, In::past_value}) require_rank(c, k, 4);
+  for (const std::size_t k : {In::key, In::value, In::filled})
+    require_extent_of(c, k, 0, In::query, 0);
+  check_numbers_of_heads(c, rank);
+  const std::int64_t length = rank - 2;
+  c.inputs[In::value] = with_length_of(c, c.in(In::value), length, c.in(In::key), length,
+                                       {"V", "K"});
+  if (rank == 3) {
+    const std::int64_t heads = count(c, "q_num_heads"), shared = count(c, "kv_num_heads");
+    require_groups(heads, shared);
+    require_lengths(c, {c.in(In::key), -1, heads}, {c.in(In::query), -1, shared}, false,
+                    "the heads of K do not have the size of the heads of Q");
   } else {
-    const ValueId rest = c.one("Mod", {computed(c, heads), computed(c, own)});
-    require_in_run(c, c.one("Equal", {rest, c.integer(0)}),
-                   "the heads of Q are no multiple of the heads of K");
+    require_extent_of(c, In::key, 3, In::query, 3);
+    require_extent_of(c, In::value, 1, In::key, 1);
+    require_shared_heads(c, c.in(In::query), c.in(In::key));
   }
-  const ValueId batch = extent(c, x, 0), shared = extent(c, x, 1), length = extent(c, x, 2),
-                size = extent(c, x, 3), wanted = extent(c, q, 1);
-  const ValueId repeats = c.one("Div", {wanted, shared});
-  const ValueId repeated = c.one(
-      "Expand", {unsqueezed(c, x, {2}), joined(c, {batch, shared, repeats, length, size}, 0)});
-  return c.one("Reshape", {repeated, joined(c, {batch, wanted, length, size}, 0)},
-               {{"allowzero", std::int64_t{1}}});
+  require(c.has(In::past_key) == c.has(In::past_value),
+          "one of past_key and past_value is left out; expected both or none");
+  require(
+      !c.has(In::past_key) || !c.has(In::filled),
+      "past_key and nonpad_kv_seqlen are both given; expected one: the cache is kept by the op, "
+      "or outside of it");
+}
+
+/// Input k as [batch, heads, length, size].
+ValueId heads_of(const Call& c, std::size_t k) {
+  if (*c.rank(c.in(k)) == 4) return c.in(k);
+  return heads_apart(c, c.in(k), count(c, k == In::query ? "q_num_heads" : "kv_num_heads"));
+}
+
+/// The keys or values with those of the past before them.
+ValueId after_past(const Call& c, std::size_t past, ValueId fresh) {
+  return c.has(past) ? joined(c, {c.in(past), fresh}, 2) : fresh;
+}
+
+/// How many keys come before the first query, if any do: i64[1], or [batch, 1, 1, 1] where each
+/// batch element has as many as nonpad_kv_seqlen tells, its queries among them.
+ValueId keys_before(const Call& c, ValueId q) {
+  if (c.has(In::past_key)) return extent(c, c.in(In::past_key), 2);
+  if (!c.has(In::filled)) return ValueId::none;
+  return minus(c, reshaped(c, c.in(In::filled), {-1, 1, 1, 1}), extent(c, q, 2));
+}
+
+/// What a key must be to be attended to by a query; each broadcasts to [batch, heads, length,
+/// keys].
+std::vector<ValueId> conditions(Call& c, ValueId q, ValueId k) {
+  constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t left = ranged(c, "left_window_size", -1, -1, any);
+  std::int64_t right = ranged(c, "right_window_size", -1, -1, any);
+  if (flag(c, "is_causal")) right = 0;
+  const ValueId at = counted(c, as_scalar(c, extent(c, k, 2)));
+  std::vector<ValueId> all;
+  if (left >= 0 || right >= 0) {
+    const ValueId rows = unsqueezed(c, counted(c, as_scalar(c, extent(c, q, 2))), {1});
+    const ValueId passed = minus(c, plus(c, rows, keys_before(c, q)), at);
+    if (right >= 0) all.push_back(c.one("GreaterOrEqual", {passed, c.integer(-right)}));
+    if (left >= 0) all.push_back(c.one("LessOrEqual", {passed, c.integer(left)}));
+  }
+  if (c.has(In::filled)) {
+    const ValueId filled = bounded(c, c.in(In::filled), computed(c, {k, 2}),
+                                   "nonpad_kv_seqlen has {}; expected 0 to the number of keys, {}",
+                                   0);
+    all.push_back(c.one("Less", {at, reshaped(c, filled, {-1, 1, 1, 1})}));
+  }
+  return all;
+}
+
+/// The mask, a bool or of the dtype of the scores, for all keys. From version 24 on it may end
+/// before them, and masks those that it has no column for.
+ValueId whole_mask(const Call& c, ValueId scores) {
+  const bool tells = dtype_of(c, c.in(In::mask)) == DType::boolean;
+  const DType t = tells ? DType::boolean : dtype_of(c, scores);
+  const ValueId mask = cast(c, c.in(In::mask), t);
+  const Length columns{mask, -1}, keys{scores, 3};
+  if (c.version() < 24 || known(c, columns) == known(c, keys)) return mask;
+  require_lengths(c, columns, keys, true, "attn_mask has more columns than keys");
+  const ValueId missing = c.one("Sub", {computed(c, keys), computed(c, columns)});
+  const ValueId pads = joined(c, {c.integers({0}), reshaped(c, missing, {1})}, 0);
+  const ValueId masked = tells ? c.constant(Tensor::scalar<bool>(false)) : minus_infinity(c, t);
+  return c.one("Pad", {mask, pads, masked, c.integers({-1})});
+}
+
+/// The scores, with the mask added, and -inf where a query may not attend to a key.
+ValueId masked_scores(Call& c, ValueId scores, ValueId q, ValueId k) {
+  std::vector<ValueId> must = conditions(c, q, k);
+  ValueId y = scores;
+  if (c.has(In::mask)) {
+    const ValueId mask = whole_mask(c, scores);
+    if (dtype_of(c, mask) == DType::boolean) must.push_back(mask);
+    else y = plus(c, y, mask);
+  }
+  if (!must.empty()) {
+    ValueId all = must[0];
+    for (std::size_t i = 1; i < must.size(); ++i) all = c.one("And", {all, must[i]});
+    y = c.one("Where", {all, y, minus_infinity(c, dtype_of(c, y))});
+  }
+  const ir::Strings names{"the scores with attn_mask", "the scores"};
+  for (const std::int64_t axis : {0, 1}) y = with_extent_of(c, y, axis, scores, axis, names);
+  for (const std::int64_t axis : {2, 3}) y = with_length_of(c, y, axis, scores, axis, names);
+  return y;
+}
+
+ValueId softcapped(const Call& c, ValueId scores) {
+  const double cap = c.attributes.f("softcap", 0);
+  return cap == 0 ? scores : scaled(c, c.one("Tanh", {scaled(c, scores, 1 / cap)}), cap);
+}
+
+std::vector<ValueId> attention(Call& c) {
+  const std::int64_t mode = ranged(c, "qk_matmul_output_mode", 0, 0, 3);
+  const std::int64_t rank = known_rank(c, In::query);
+  require(rank == 3 || rank == 4, "Q has rank {}; expected 3 or 4", rank);
+  check_inputs(c, rank);
+  const DType wide = wide_type(c), inner = softmax_precision(c).value_or(wide);
+  const ValueId q = cast(c, heads_of(c, In::query), wide);
+  const ValueId keys = after_past(c, In::past_key, heads_of(c, In::key));
+  const ValueId values = after_past(c, In::past_value, heads_of(c, In::value));
+
+  const ValueId raw = products(c, q, cast(c, keys, wide));
+  const ValueId capped = softcapped(c, raw);
+  const ValueId scores = masked_scores(c, capped, q, keys);
+  const bool maybe_masked = c.has(In::mask) || c.has(In::filled) ||
+                            c.attributes.i("left_window_size", -1) >= 0 ||
+                            c.attributes.i("right_window_size", -1) >= 0;
+  const ValueId weights = cast(c, softmax(c, cast(c, scores, inner), maybe_masked), wide);
+  ValueId y = weighted(c, weights, cast(c, values, wide));
+  if (rank == 3) y = heads_joined(c, y);
+  const ValueId steps[] = {raw, capped, scores, weights};
+  return {as_first(c, y), keys, values, as_first(c, steps[mode])};
 }
 
 /// The scores or probabilities as the graph in the attribute changes them, in their shape.
@@ -195,128 +242,30 @@ ValueId modified(const Call& c, ValueId x, const std::string& attribute) {
   return y;
 }
 
-std::vector<ValueId> checked_flex_attention(Call& c) {
-  for (std::size_t k = 0; k < 3; ++k) {
-    const std::int64_t rank = c.rank(c.in(k)).value_or(4);
-    require(rank == 4, "input {} ('{}') has rank {}; expected 4", k, c.schema.inputs()[k].GetName(),
-            rank);
+std::vector<ValueId> flex_attention(Call& c) {
+  for (const std::size_t k : {In::query, In::key, In::value}) {
+    require_rank(c, k, 4);
     require(dtype_of(c, c.in(k)) == dtype_of(c, c.in(0)), "Q, K and V are of several dtypes");
   }
-  for (const std::size_t k : {1U, 2U}) require_extent_of(c, k, 0, 0, 0);
-  for (const std::int64_t axis : {1, 2}) require_extent_of(c, 2, axis, 1, axis);
-  require_extent_of(c, 1, 3, 0, 3);
-  const ValueId q = c.in(0);
-  const DType dtype = dtype_of(c, q);
-  const DType inner = softmax_precision(c).value_or(dtype == DType::f64 ? dtype : DType::f32);
-  const ValueId k = with_all_heads(c, c.in(1), q), v = with_all_heads(c, c.in(2), q);
+  for (const std::size_t k : {In::key, In::value}) require_extent_of(c, k, 0, In::query, 0);
+  for (const std::int64_t axis : {1, 2}) require_extent_of(c, In::value, axis, In::key, axis);
+  require_extent_of(c, In::key, 3, In::query, 3);
+  require_shared_heads(c, c.in(In::query), c.in(In::key));
+  const DType wide = wide_type(c), inner = softmax_precision(c).value_or(wide);
+  const auto input = [&](std::size_t k) { return cast(c, c.in(k), wide); };
 
-  const ValueId scale = c.attributes.find("scale") != nullptr
-                            ? c.number(DType::f32, c.attributes.f("scale", 1))
-                            : c.one("Reciprocal",
-                                    {c.one("Sqrt", {cast(c, computed(c, {q, -1}), DType::f32)})});
-  const ValueId factor = cast(c, c.one("Sqrt", {scale}), dtype);
-  const ValueId products = c.one(
-      "MatMul", {times(c, q, factor), transposed(c, times(c, k, factor), {0, 1, 3, 2})});
-  const ValueId scores = modified(c, cast(c, products, inner), "score_mod");
-  const ValueId weights = modified(c, c.one("Softmax", {scores}, {{"axis", std::int64_t{-1}}}),
-                                   "prob_mod");
-  return {cast(c, c.one("MatMul", {weights, cast(c, v, inner)}), dtype)};
-}
-
-/// The body broadcasts the cosines and sines, and counts negative positions from the end.
-std::vector<ValueId> checked_rotary_embedding(Call& c) {
-  const auto rank = c.rank(c.in(0));
-  if (!rank) return by_its_body(c);
-  const std::int64_t length = *rank == 4 ? 2 : 1;
-  const std::size_t placed = c.has(3) ? 3 : 1;
-  require_extent_of(c, placed, 0, 0, 0);
-  require_extent_of(c, placed, 1, 0, length);
-  const std::int64_t turned = c.attributes.i("rotary_embedding_dim", 0);
-  const std::int64_t heads = std::max<std::int64_t>(c.attributes.i("num_heads", 0), 1);
-  for (std::int64_t axis = 0; axis < (c.has(3) ? 2 : 3); ++axis)
-    require_extent_of(c, 2, axis, 1, axis);
-  const Length whole = turned > 0 ? Length{.plus = turned} : Length{c.in(0), -1};
-  require_lengths(c, {c.in(1), -1, *rank == 4 || turned > 0 ? 2 : 2 * heads}, whole, false,
-                  "cos_cache does not have a column for each pair of elements of a head");
-  if (c.has(3))
-    c.inputs[3] = bounded(c, c.in(3), computed(c, {c.in(1), 0, 1, -1}),
-                          "position_ids has {}; expected 0 to {}", 0);
-  return by_its_body(c);
-}
-
-/// One column of zeros more, so that the convolution takes a sequence of length 0.
-void add_column(pb::FunctionProto& body) {
-  for (pb::NodeProto& n : *body.mutable_node())
-    if (n.op_type() == "Conv") *n.add_attribute() = attribute_proto("pads", ir::Ints{0, 1});
-}
-
-/// The body would take the last columns of a longer state.
-std::vector<ValueId> checked_causal_convolution(Call& c) {
-  if (c.has(3))
-    require_lengths(c, {c.in(3), -1, 1, 1}, {c.in(1), -1}, false,
-                    "past_state does not have one column less than the kernel");
-  if (c.rank(c.in(0)) != 3 || !may_be_zero(c, {c.in(0), 2})) return by_its_body(c);
-  std::vector<ValueId> results = by_its_body(c, add_column);
-  results[0] = sliced(c, results[0], c.integers({0}), extent(c, c.in(0), 2), 2);
-  return results;
-}
-
-/// The body reshapes what has enough elements, and broadcasts the state.
-std::vector<ValueId> checked_linear_attention(Call& c) {
-  const std::int64_t heads = count(c, "q_num_heads"), shared = count(c, "kv_num_heads");
-  require_groups(heads, shared);
-  const std::string rule = c.attributes.s("update_rule", "gated_delta");
-  const bool gated = rule == "gated" || rule == "gated_delta",
-             delta = rule == "delta" || rule == "gated_delta";
-  require(gated || delta || rule == "linear",
-          "attribute 'update_rule' is '{}'; expected linear, gated, delta or gated_delta", rule);
-  require(!gated || c.has(4), "input 4 ('decay') is left out; update rule '{}' needs it", rule);
-  require(!delta || c.has(5), "input 5 ('beta') is left out; update rule '{}' needs it", rule);
-
-  const ValueId q = c.in(0), v = c.in(2), past = c.in(3);
-  for (const std::size_t k : {1U, 2U, 4U, 5U})
-    for (std::int64_t axis = 0; axis < 2; ++axis) require_extent_of(c, k, axis, 0, axis);
-  require_lengths(c, {c.in(1), -1, heads}, {q, -1, shared}, false,
-                  "the heads of key do not have the size of the heads of query");
-  if (c.has(3)) {
-    require_extent_of(c, 3, 0, 0, 0);
-    require_lengths(c, {past, 1}, {.plus = shared}, false,
-                    "past_state does not have kv_num_heads heads");
-    require_lengths(c, {past, 2, heads}, {q, -1}, false,
-                    "past_state does not have a row for each element of a head of query");
-    require_lengths(c, {past, 3, shared}, {v, -1}, false,
-                    "past_state does not have a column for each element of a head of value");
-  }
-  if (gated)
-    require_either(c, {c.in(4), -1, heads}, {.plus = heads * shared}, {q, -1, shared},
-                   "decay has neither a number for each head nor one for each element of a key");
-  if (delta)
-    require_either(c, {c.in(5), -1}, {.plus = 1}, {.plus = shared},
-                   "beta has neither one number for each token nor one for each head");
-
-  std::vector<ValueId> results = by_its_body(c);
-  if (!may_be_zero(c, {q, 1})) return results;
-  // The body's loop stacks nothing for 0 tokens, so the width is not known from it.
-  const ir::Integer width = known(c, {v, -1});
-  const ValueId columns = width.known()
-                              ? c.integers({*width.number / shared * heads})
-                              : times(c, c.one("Div", {extent(c, v, 2), c.integers({shared})}),
-                                      c.integers({heads}));
-  results[0] = c.one("Reshape",
-                     {results[0], joined(c, {extent(c, q, 0), extent(c, q, 1), columns}, 0)},
-                     {{"allowzero", std::int64_t{1}}});
-  return results;
+  const ValueId raw = products(c, input(In::query), input(In::key));
+  const ValueId scores = modified(c, cast(c, raw, inner), "score_mod");
+  const ValueId weights = modified(c, softmax(c, scores, false), "prob_mod");
+  return {as_first(c, weighted(c, cast(c, weights, wide), input(In::value)))};
 }
 
 }  // namespace
 
 std::span<const Rule> attention_rules() {
   static constexpr Rule rules[] = {
-      {"Attention", 23, newest, checked_attention},
-      {"RotaryEmbedding", 23, newest, checked_rotary_embedding},
-      {"CausalConvWithState", 27, newest, checked_causal_convolution},
-      {"LinearAttention", 27, newest, checked_linear_attention},
-      {"FlexAttention", 1, newest, checked_flex_attention, "-", "ai.onnx.preview"},
+      {"Attention", 23, newest, attention, "-"},
+      {"FlexAttention", 1, newest, flex_attention, "-", "ai.onnx.preview"},
   };
   return rules;
 }

@@ -76,11 +76,7 @@ std::vector<ValueId> roi_align_10(Call& c) {
 
 /// GroupNormalization-18 has a scale and bias per group, not per channel: its own function body is
 /// used.
-std::vector<ValueId> group_normalization_18(Call& c) {
-  auto results = c.importer.own_body(c);
-  invariant(results.has_value(), "GroupNormalization-18 has no body");
-  return std::move(*results);
-}
+std::vector<ValueId> group_normalization_18(Call& c) { return by_own_body(c); }
 
 /// Its function body has numbers of f32, and takes no other dtype. There the variance is
 /// E[x^2] - E[x]^2, of which rounding leaves nothing where the mean is far from 0.

@@ -12,9 +12,9 @@ const Rule* find_rule(const std::string& domain, const std::string& op, int vers
     auto* t = new std::unordered_map<std::string, std::vector<const Rule*>>();
     for (const auto rules :
          {constant_rules(), control_rules(), elementwise_rules(), shape_rules(), reduction_rules(),
-          nn_rules(), attention_rules(), training_rules(), learned_rules(),
-          microsoft_activation_rules(), microsoft_product_rules(), microsoft_few_bits_rules(),
-          microsoft_normalization_rules(), microsoft_attention_rules(),
+          nn_rules(), attention_rules(), linear_attention_rules(), training_rules(),
+          learned_rules(), microsoft_activation_rules(), microsoft_product_rules(),
+          microsoft_few_bits_rules(), microsoft_normalization_rules(), microsoft_attention_rules(),
           microsoft_group_query_attention_rules(), microsoft_quantized_rules(),
           microsoft_movement_rules(), microsoft_generation_rules()})
       for (const Rule& r : rules) (*t)[std::string(r.op)].push_back(&r);
@@ -43,6 +43,11 @@ ValueId with_extent_of(const Call& c, ValueId x, std::int64_t axis, ValueId othe
 void require_in_run(const Call& c, ValueId holds, std::string message) {
   c.importer.add_native(ir::op("assertion"), {holds}, {{"message", std::move(message)}}, 0,
                         c.source, c.scope.region);
+}
+
+std::vector<ValueId> by_own_body(const Call& c, BodyEdit edit) {
+  if (auto results = c.importer.own_body(c, edit)) return std::move(*results);
+  return c.newest();
 }
 
 void require_extent_of(Call& c, std::size_t k, std::int64_t axis, std::size_t other,

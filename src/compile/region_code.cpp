@@ -26,8 +26,15 @@ using runtime::NativeSource;
 using runtime::RegionCode;
 
 /// The extents that the elements of a list of integers `v` are, found through shape ops, gathers
-/// and concatenations; empty if they are not known.
+/// and concatenations; empty if they are not known. Those of a constant are numbers, which a body
+/// that reads the constant knows, too.
 ir::Extents extents_in(const ir::Graph& g, ValueId v) {
+  if (const Tensor* constant = g.constant(v)) {
+    ir::Extents all;
+    for (const std::int64_t i : ir::integers_of(*constant))
+      all.push_back(i < 0 ? ir::Extent() : ir::Extent(i));
+    return all;
+  }
   ir::TypeEnvironment k = ir::type_environment(g);
   std::vector<ir::NodeId> makers;
   const auto visit = [&](const auto& self, ValueId at) -> void {

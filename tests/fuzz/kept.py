@@ -8,6 +8,21 @@ from onnx import helper
 
 #: The graph as ONNX text, in which `[...]` declares no rank, and [(feeds, results)]. None: the feeds must be refused.
 PROGRAMS = {
+    "a trip count that is a constant and an extent in the body": (
+        """main () => (int64[k] sizes) <int64 n = {5}, int64 huge = {9223372036854775807}, bool yes = {1}, int64 zero = {0}, int64 one = {1}> {
+  sizes = Loop (n, yes) <body = outer (int64 i, bool go) => (bool on, int64 size) {
+    on = Identity (go)
+    limit = Add (n, i)
+    last, stack = Loop (huge, yes, zero) <body = inner (int64 j, bool go2, int64 s) => (bool on2, int64 t, int64 item) {
+      t = Add (s, one)
+      on2 = Less (t, limit)
+      item = Identity (j)
+    }>
+    size = Size (stack)
+  }>
+}""",
+        [({}, [[5, 6, 7, 8, 9]])],
+    ),
     "states of an inner loop that hand on what the outer loop found": (
         """main (float[a, b, b] x, int64 n, int64 three) => (float[c, d, e] y) {
   y = Loop (n, , x) <body = outer (int64 i, bool go, float[...] s) => (bool on, float[...] t) {

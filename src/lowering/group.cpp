@@ -53,7 +53,7 @@ class Grouper {
     if (fuse_)
       for (std::size_t k = 0; k < groups_.size(); ++k) join_rows(k);
     if (sharing_ == Sharing::parts) {
-      take_beginnings_in();
+      take_views_in();
       for (std::size_t k = 0; k < groups_.size(); ++k) take_elements_in(k);
     }
     if (remarks_ != nullptr) report_apart();
@@ -227,28 +227,42 @@ class Grouper {
     return {found.begin(), found.end()};
   }
 
-  /// Moves the nodes that give a beginning of a buffer into the group of each product that reads
-  /// it.
-  void take_beginnings_in() {
-    for (Group& maker : groups_) {
-      if (maker.nodes.size() != 1 || !is_beginning(maker.nodes[0])) continue;
-      const NodeId beginning = maker.nodes[0];
-      const ValueId v = g_.node(beginning).outputs[0];
-      const std::optional<std::set<std::size_t>> products = products_that_read(v);
+  /// Moves the nodes that give a beginning or the matrices of a buffer into the group of each
+  /// product that reads them. A view of a view follows it there.
+  void take_views_in() {
+    std::map<NodeId, std::set<std::size_t>> taken;
+    for (std::size_t m = groups_.size(); m-- > 0;) {
+      Group& maker = groups_[m];
+      if (maker.nodes.size() != 1) continue;
+      const NodeId view = maker.nodes[0];
+      const bool beginning = is_beginning(view);
+      if (!beginning && !keeps_matrices(view)) continue;
+      const ValueId v = g_.node(view).outputs[0];
+      const std::optional<std::set<std::size_t>> products = products_that_read(v, taken,
+                                                                               !beginning);
       if (!products) continue;
-      for (const std::size_t k : *products) groups_[k].nodes.push_back(beginning);
+      for (const std::size_t k : *products)
+        groups_[k].nodes.insert(groups_[k].nodes.begin() + 1, view);
       maker.nodes.clear();
       group_of_.erase(v);
+      taken.emplace(view, *products);
     }
   }
-  /// The groups that read v, if all of them are products of this region, and there are some.
-  std::optional<std::set<std::size_t>> products_that_read(ValueId v) const {
+  /// The groups that read v, if all of them are products of this region, and there are some;
+  /// `taken`: the views that are in such groups already. `right`: the products read v as their
+  /// right operand. (The rows of a stack on the left may be multiplied as one matrix, whose sums
+  /// have another order.)
+  std::optional<std::set<std::size_t>> products_that_read(
+      ValueId v, const std::map<NodeId, std::set<std::size_t>>& taken, bool right) const {
     std::set<std::size_t> products;
     for (const ir::Use& use : g_.value(v).uses) {
-      if (use.node == NodeId::none || g_.node(use.node).region != region_ ||
-          !is_product(g_.node(use.node)))
-        return std::nullopt;
-      products.insert(group_of_.at(g_.node(use.node).outputs[0]));
+      if (use.node == NodeId::none || g_.node(use.node).region != region_) return std::nullopt;
+      if (const auto view = taken.find(use.node);
+          view != taken.end() && use.index == 0 && !(right && is_beginning(use.node)))
+        products.insert(view->second.begin(), view->second.end());
+      else if (is_product(g_.node(use.node)) && (!right || use.index == 1))
+        products.insert(group_of_.at(g_.node(use.node).outputs[0]));
+      else return std::nullopt;
     }
     return products.empty() ? std::nullopt : std::optional(products);
   }
@@ -331,6 +345,20 @@ class Grouper {
     const auto* view = ops::meaning_as<ops::ReadingView>(*node.op);
     return view != nullptr && view->is_beginning != nullptr && view->is_beginning(g_, node) &&
            lies_in_buffer(node.inputs[0]);
+  }
+
+  /// Whether each matrix of the node's result is one of a value that lies in a buffer.
+  bool keeps_matrices(NodeId n) const {
+    const ir::Node& node = g_.node(n);
+    const auto* view = ops::meaning_as<ops::ViewMeaning>(*node.op);
+    if (view == nullptr || !view->keeps_matrices || !lies_in_buffer(node.inputs[0])) return false;
+    const ir::Type &x = type(node.inputs[0]), &y = type(node.outputs[0]);
+    if (!y.has_rank() || x.rank() < 2 || y.rank() < 2) return false;
+    for (const std::int64_t from_last : {1, 2}) {
+      const ir::Extent& e = x.extent(x.rank() - from_last);
+      if (!e.known_or_symbolic() || !(e == y.extent(y.rank() - from_last))) return false;
+    }
+    return true;
   }
 
   /// A value of one element is in a register; elements of scans and what loops stack may be

@@ -33,9 +33,10 @@ enum class Sharing {
   /// (`RowSchedule`).
   steps,
   /// For groups whose program is part of a larger one. As above, and a product's group takes in the
-  /// nodes that give a beginning of a buffer (`ReadingView::is_beginning`) that only products read,
-  /// each of which has them in its group; and that of another reduction those that compute elements
-  /// for the reduction alone. They copy and store nothing then.
+  /// nodes that give a beginning of a buffer (`ReadingView::is_beginning`) or its matrices
+  /// (`ViewMeaning::keeps_matrices`) that only products read, each of which has them in its group;
+  /// and that of another reduction those that compute elements for the reduction alone. They copy
+  /// and store nothing then.
   parts,
 };
 

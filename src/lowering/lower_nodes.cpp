@@ -78,6 +78,25 @@ class NodeEmitter : public ops::Emitter {
   const std::vector<Ex>* space_;
 };
 
+/// Finds where a view has its elements from, instead of loading them.
+class PlaceEmitter : public NodeEmitter {
+ public:
+  using NodeEmitter::NodeEmitter;
+  Ex load(std::size_t k, const Indices& i) override {
+    if (k > 0) return NodeEmitter::load(k, i);
+    place_ = i;
+    return builder().constant_bits(dtype(0), 0);
+  }
+  /// The index of the input's element that is element `out` of the result.
+  Indices place_of(const ops::ViewMeaning& view, const Indices& out) {
+    view.fn(*this, 0, out);
+    return place_;
+  }
+
+ private:
+  Indices place_;
+};
+
 void store_all(const Sink& sink, const Indices& index, Ex value) {
   for (const auto& put : sink.stores) put(index, value);
 }
@@ -206,6 +225,30 @@ ElementValues lower_element(LoweringScope& s, std::span<const NodeId> nodes,
     if (sink != s.sinks.end()) store_all(sink->second, index, made.at(v));
   }
   return made;
+}
+
+void define_view(LoweringScope& s, NodeId n, const std::vector<Ex>& extents) {
+  const ir::Node& node = s.graph.node(n);
+  const auto* view = ops::meaning_as<ops::ViewMeaning>(*node.op);
+  lower_checks(s, {&n, 1}, extents);
+  const Operand of = s.operands.at(node.inputs[0]);
+  Operand result = of;
+  result.part.whole = false;
+  result.extents = extents;
+  const bool is_beginning = ops::meaning_as<ops::ReadingView>(*node.op) != nullptr;
+  if (!is_beginning) {
+    const auto place = [&s, n, view, extents](const Indices& out) {
+      return PlaceEmitter(s, n, &extents).place_of(*view, out);
+    };
+    result.load = [of, place](const Indices& i) { return of.load(place(i)); };
+    result.part.matrix = [&s, place, matrix = of.part.matrix](Indices batch) {
+      batch.resize(batch.size() + 2, s.builder.index(0));
+      Indices there = place(batch);
+      there.resize(there.size() - 2);
+      return matrix ? matrix(there) : there;
+    };
+  }
+  s.operands.insert_or_assign(node.outputs[0], std::move(result));
 }
 
 void define_inlined(LoweringScope& s, ir::ValueId v, std::span<const NodeId> nodes,

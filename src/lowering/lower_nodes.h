@@ -77,6 +77,10 @@ ElementValues lower_element(LoweringScope&, std::span<const ir::NodeId>,
 /// buffer as its sink. `space`: the extents of the elements.
 void lower_rows(LoweringScope&, const RowSchedule&, std::span<const scalar::Ex> space);
 
+/// Makes the result of a view an operand that is read where the input of the view lies. `extents`:
+/// those of the result.
+void define_view(LoweringScope&, ir::NodeId view, const std::vector<scalar::Ex>& extents);
+
 /// Makes v an operand whose elements the element-wise nodes compute where they are read. `space`:
 /// the extents of v.
 void define_inlined(LoweringScope&, ir::ValueId v, std::span<const ir::NodeId>,

@@ -53,17 +53,18 @@ void RegionLowering::group(const Group& g, const LoopContext* around, Ex t) {
   if (!node.regions.empty() && !node.is_loop()) return branch(g.nodes[0]);
   for (const NodeId n : g.nodes)
     for (const ir::Symbol name : tree_.measures(n)) measure(name);
-  for (const NodeId n : g.nodes) find_extents(n);
+  const bool whole = ops::writes_buffers(*node.op);
+  const auto views = std::span(g.nodes).subspan(whole ? 1 : g.nodes.size());
+  for (const NodeId n : views) view(n);
+  const auto others = std::span(g.nodes).first(g.nodes.size() - views.size());
+  for (const NodeId n : others) find_extents(n);
   if (node.is_loop()) return loop(g.nodes[0]);
-  for (const NodeId n : g.nodes) check_rule(n);
+  for (const NodeId n : others) check_rule(n);
   const NestScope nest(scope_.notes, [&] {
     return scope_.notes->nest(std::span(g.nodes).first(g.nodes.size() - g.inlined),
                               environment_.types);
   });
   if (scope_.notes != nullptr) note_group(g, around);
-  const bool whole = ops::writes_buffers(*node.op);
-  if (whole)
-    for (const NodeId n : std::span(g.nodes).subspan(1)) define_beginning(n);
   const auto nodes = std::span(g.nodes).first(g.nodes.size() - g.inlined);
   if (g.inlined > 0)
     define_inlined(scope_, node.inputs[0], std::span(g.nodes).last(g.inlined),
@@ -152,12 +153,10 @@ void RegionLowering::check_rule(NodeId n) {
 }
 
 /// Defines the result of a node that is read where the node's input lies.
-void RegionLowering::define_beginning(NodeId n) {
-  const ir::Node& node = tree_.graph().node(n);
-  Operand beginning = scope_.operands.at(node.inputs[0]);
-  beginning.part.whole = false;
-  beginning.extents = extents_of(node.outputs[0]);
-  define(node.outputs[0], std::move(beginning));
+void RegionLowering::view(NodeId n) {
+  find_extents(n);
+  check_rule(n);
+  define_view(scope_, n, extents_of(tree_.graph().node(n).outputs[0]));
 }
 
 /// A loop nest or a kernel stores to buffers only, and may read whole buffers: operands in

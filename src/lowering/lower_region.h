@@ -83,7 +83,7 @@ class RegionLowering {
   void check_room(std::span<const scalar::Ex> extents, StorageId to);
   void check_item(std::size_t stack, ir::ValueId item);
   void check_rule(ir::NodeId);
-  void define_beginning(ir::NodeId);
+  void view(ir::NodeId);
   void on_buffers(const Group&);
   void call(ir::NodeId);
   std::int32_t told_extents(ir::NodeId);

@@ -23,6 +23,9 @@ struct BufferPart {
   std::int32_t buffer = -1;  ///< -1: none
   Indices leading = {};
   bool whole = true;  ///< the other axes are complete; else the buffer may have room for more
+  /// If it is given, each matrix of the operand is one in the buffer: the index of the latter along
+  /// all axes but the last two, for that of the former.
+  std::function<Indices(const Indices&)> matrix = {};
 };
 
 /// What a meaning uses to write a scalar program: the operands as elements or as buffers, their
@@ -173,6 +176,8 @@ struct ViewMeaning : Elements {
   ViewMeaning(Fn v, Elements::Fn e, Before b = nullptr, Extents x = nullptr)
       : Elements(std::move(e), std::move(b), std::move(x)), view(std::move(v)) {}
   Fn view;
+  /// Each matrix of the result is one of the first input if their last two extents are equal.
+  bool keeps_matrices = false;
 };
 
 /// `loop` and `if`, which the passes and the runtime implement.
@@ -222,6 +227,12 @@ inline auto finding_kernel(UnsizedKernelMeaning::Prepare reference) {
 }
 inline auto view(ViewMeaning::Fn v, Elements::Fn e, ViewMeaning::Extents extents = nullptr) {
   return std::make_shared<ViewMeaning>(std::move(v), std::move(e), nullptr, std::move(extents));
+}
+inline auto view_of_matrices(ViewMeaning::Fn v, Elements::Fn e,
+                             ViewMeaning::Extents extents = nullptr) {
+  auto meaning = view(std::move(v), std::move(e), std::move(extents));
+  meaning->keeps_matrices = true;
+  return meaning;
 }
 
 /// The meaning of an op if it is of kind K, else null.

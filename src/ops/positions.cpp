@@ -2,6 +2,9 @@
 
 #include "base/error.h"
 
+#include <algorithm>
+#include <span>
+
 namespace rondel::ops {
 
 Ex linear_index(scalar::Builder& b, const Indices& i, const Indices& extents) {
@@ -46,9 +49,56 @@ Ex checked_index(Emitter& e, Ex index, Ex extent, std::string_view what) {
   return select(i < 0, i + extent, i);
 }
 
+namespace {
+
+/// So many of the last axes of two shapes, at least one of each, with equally many elements: the
+/// fewest that certainly have. All axes if no fewer do.
+std::pair<std::size_t, std::size_t> equal_ends(std::span<const ir::Extent> x,
+                                               std::span<const ir::Extent> y) {
+  const auto elements = [](std::span<const ir::Extent> extents) {
+    ir::Integer all = 1;
+    for (const ir::Extent& e : extents) all = all * e;
+    return all;
+  };
+  for (std::size_t axes = 2; axes < x.size() + y.size(); ++axes)
+    for (std::size_t of_x = 1; of_x < axes; ++of_x) {
+      const std::size_t of_y = axes - of_x;
+      if (of_x > x.size() || of_y > y.size()) continue;
+      const ir::Integer n = elements(x.last(of_x));
+      if (n.known_or_symbolic() && n == elements(y.last(of_y))) return {of_x, of_y};
+    }
+  return {x.size(), y.size()};
+}
+
+/// Takes axes of extent 1 from the end.
+std::span<const ir::Extent> without_ones(std::span<const ir::Extent> extents) {
+  while (!extents.empty() && extents.back() == 1) extents = extents.first(extents.size() - 1);
+  return extents;
+}
+
+}  // namespace
+
+/// Only the axes that are split or joined have their positions computed, not the whole index: a
+/// division by an extent that only the run knows takes longer than the copy of an element.
 Ex reshaped_element(Emitter& e, std::size_t j, const Indices& out) {
   scalar::Builder& b = e.builder();
-  return e.load(0, index_of(b, linear_index(b, out, output_extents_of(e, j)), extents_of(e, 0)));
+  const Indices from = extents_of(e, 0), to = output_extents_of(e, j);
+  Indices index(from.size(), b.index(0));
+  std::span<const ir::Extent> x = e.input(0).extents(), y = e.output(j).extents();
+  for (x = without_ones(x), y = without_ones(y); !x.empty() && !y.empty();
+       x = without_ones(x), y = without_ones(y)) {
+    const auto [of_x, of_y] = equal_ends(x, y);
+    x = x.first(x.size() - of_x);
+    y = y.first(y.size() - of_y);
+    const auto part = [](const Indices& all, std::size_t first, std::size_t count) {
+      const auto at = all.begin() + static_cast<std::ptrdiff_t>(first);
+      return Indices(at, at + static_cast<std::ptrdiff_t>(count));
+    };
+    const Ex position = linear_index(b, part(out, y.size(), of_y), part(to, y.size(), of_y));
+    std::ranges::copy(index_of(b, position, part(from, x.size(), of_x)),
+                      index.begin() + static_cast<std::ptrdiff_t>(x.size()));
+  }
+  return e.load(0, index);
 }
 
 std::optional<std::vector<Tensor>> reshaped_view(const ir::Attributes&,

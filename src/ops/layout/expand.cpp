@@ -70,7 +70,7 @@ const ir::OpEntry expand{{
     .doc = "y = x broadcast with a shape",
     .inputs = {{"x"}, {"shape"}},
     .type = expand_rule,
-    .meaning = view(expanded_view, expanded_element, broadcast_extents),
+    .meaning = view_of_matrices(expanded_view, expanded_element, broadcast_extents),
     .value_inputs = {1},
     .can_fail = unless_known({1}),
     .gradient = expand_gradient,

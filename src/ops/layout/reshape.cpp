@@ -165,7 +165,7 @@ const ir::OpEntry reshape{{
     .inputs = {{"x"}, {"shape"}},
     .attributes = {{"allowzero", std::int64_t{0}}},
     .type = reshape_rule,
-    .meaning = view(reshaped_view, reshaped_element),
+    .meaning = view_of_matrices(reshaped_view, reshaped_element),
     .value_inputs = {1},
     .can_fail = unless_known({1}),
     .batch = batched_reshape,

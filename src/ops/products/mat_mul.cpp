@@ -72,6 +72,16 @@ void append_batch(Emitter& e, std::size_t k, std::int64_t count, const Indices& 
   }
 }
 
+/// Appends the indices along all axes of the operand's buffer but those of the matrix.
+void append_place(Emitter& e, std::size_t k, std::int64_t count, const Indices& out, Indices& to) {
+  const BufferPart part = e.input_buffer(k);
+  Indices batch;
+  append_batch(e, k, count, out, batch);
+  if (part.matrix) batch = part.matrix(batch);
+  to.insert(to.end(), part.leading.begin(), part.leading.end());
+  to.insert(to.end(), batch.begin(), batch.end());
+}
+
 /// Whether `a` is a stack of one-row matrices and b is one matrix, if the matrices have one row.
 /// The stack is then multiplied as one matrix.
 bool may_multiply_rows(const Operand& left, const Operand& right) {
@@ -90,8 +100,10 @@ std::vector<Ex> sizes_of_product(Emitter& e, const Operand& left, const Operand&
 void write_products(Emitter& e, const Operand& left, const Operand& right) {
   const std::int64_t batch = std::max(left.batch, right.batch);
   const BufferPart a = e.input_buffer(0), b = e.input_buffer(1), c = e.output_buffer(0);
-  const auto leading_of = [](const BufferPart& part, std::int64_t more) {
-    return static_cast<std::int32_t>(part.leading.size()) + static_cast<std::int32_t>(more);
+  const auto leading_of = [&](const BufferPart& part, std::int64_t more) {
+    if (part.matrix) more = e.builder().buffer(part.buffer).rank() - 2;
+    else more += std::ssize(part.leading);
+    return static_cast<std::int32_t>(more);
   };
   scalar::Contract product;
   product.a = a.buffer;
@@ -109,10 +121,9 @@ void write_products(Emitter& e, const Operand& left, const Operand& right) {
   if (product.sized) sizes = sizes_of_product(e, left, right);
   for (std::int64_t axis = 0; axis < batch; ++axis) extents.push_back(e.output_extent(0, axis));
   e.builder().for_all(extents, [&](const Indices& out) {
-    Indices leading = a.leading;
-    append_batch(e, 0, left.batch, out, leading);
-    leading.insert(leading.end(), b.leading.begin(), b.leading.end());
-    append_batch(e, 1, right.batch, out, leading);
+    Indices leading;
+    append_place(e, 0, left.batch, out, leading);
+    append_place(e, 1, right.batch, out, leading);
     leading.insert(leading.end(), c.leading.begin(), c.leading.end());
     leading.insert(leading.end(), out.begin(), out.end());
     leading.insert(leading.end(), sizes.begin(), sizes.end());

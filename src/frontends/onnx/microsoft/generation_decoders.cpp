@@ -277,8 +277,8 @@ class EncodedDecoder final : public Decoder {
   }
   ValueId mask() const {
     if (c_.has(ports_.attention_mask)) return c_.in(ports_.attention_mask);
-    return apply(c_, unpadded_function(), {c_.in(0)}, {{"pad", integer(c_, "pad_token_id")}},
-                 c_.scope.region)[0];
+    return apply(c_, prompt_function(), {c_.in(0)}, {{"pad", integer(c_, "pad_token_id")}},
+                 c_.scope.region)[3];
   }
 
   /// Reads the prompts.

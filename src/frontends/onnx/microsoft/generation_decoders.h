@@ -1,6 +1,7 @@
 #pragma once
 #include "frontends/onnx/importer.h"
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,7 +33,7 @@ class Decoder {
 
 /// Numbers of the inputs of a search. Input 0 is the prompt.
 struct SearchPorts {
-  static constexpr std::size_t none = 999;  ///< the op has no such input
+  static constexpr auto none = std::numeric_limits<std::size_t>::max();  ///< no such input
 
   std::size_t max_length, min_length, repetition_penalty, vocab_mask, prefix_vocab_mask,
       attention_mask;

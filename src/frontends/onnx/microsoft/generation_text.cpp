@@ -14,21 +14,44 @@ namespace rondel::onnx {
 namespace {
 
 /// A function of ONNX's text form, without its first line. Kept until the process ends.
-const pb::FunctionProto* parsed_text(const char* text) {
+const pb::FunctionProto* parsed_text(const std::string& text) {
   auto* f = new pb::FunctionProto;
-  const std::string whole =
-      std::string(R"(<domain: "rondel.generation", opset_import: ["" : 21]>)") + text;
+  const std::string whole = R"(<domain: "rondel.generation", opset_import: ["" : 21]>)" + text;
   ::onnx::OnnxParser parser(whole.c_str());
   const auto status = parser.Parse(*f);
   invariant(status.IsOK(), "{}", status.ErrorMessage());
   return f;
 }
 
+/// What the sum of a text's scores is divided by, `length`; `t`, its tokens.
+const char* const length_of_text = R"(
+  of_sequences = Shape (sequences)
+  t = Gather (of_sequences, one)
+  t32 = Cast <to = 1> (t)
+  by = Reshape (length_penalty, scalar)
+  length = Pow (t32, by)
+  lowest = Constant <value = float {-3.4028234663852886e38}> ()
+)";
+
+/// Texts of `t` tokens, `short` [B,N,T], as long as the hypotheses.
+const char* const new_hypotheses = R"(
+  of_hypotheses = Shape (hypotheses)
+  most = Gather (of_hypotheses, two)
+  positions = Range (zero, most, one)
+  final = Sub (t, one)
+  within = Min (positions, final)
+  repeating = Gather <axis = 2> (short, within)
+  is_token = Less (positions, t)
+  pad64 = Constant <value_int : int = @pad> ()
+  pad32 = Cast <to = 6> (pad64)
+  new_hypotheses = Where (is_token, repeating, pad32)
+)";
+
 }  // namespace
 
 const pb::FunctionProto& prompt_function() {
   static const auto* const f = parsed_text(R"(
-prompt <pad> (ids) => (mask, positions, next) {
+prompt <pad> (ids) => (mask, positions, next, since_first) {
   pad64 = Constant <value_int : int = @pad> ()
   pad32 = Cast <to = 6> (pad64)
   is_pad = Equal (ids, pad32)
@@ -41,22 +64,7 @@ prompt <pad> (ids) => (mask, positions, next) {
   positions = Mul (before, mask)
   axes = Constant <value_ints = [1]> ()
   next = ReduceSum (mask, axes)
-})");
-  return *f;
-}
-
-const pb::FunctionProto& unpadded_function() {
-  static const auto* const f = parsed_text(R"(
-unpadded <pad> (ids) => (mask) {
-  pad64 = Constant <value_int : int = @pad> ()
-  pad32 = Cast <to = 6> (pad64)
-  is_pad = Equal (ids, pad32)
-  is_word = Not (is_pad)
-  word = Cast <to = 6> (is_word)
-  axis = Constant <value = int64 {1}> ()
-  words = CumSum (word, axis)
-  one = Constant <value = int32 {1}> ()
-  mask = Min (words, one)
+  since_first = Min (words, one)
 })");
   return *f;
 }
@@ -371,7 +379,7 @@ first_beams <pad> (max_length, n, prompts, rows) => (scores, hypothesis_scores, 
 }
 
 const pb::FunctionProto& beams_function() {
-  static const auto* const f = parsed_text(R"(
+  static const auto* const f = parsed_text(std::string() + R"(
 beams <eos, pad, early>
   (scores, beam_scores, sequences, hypothesis_scores, hypotheses, done, length_penalty, n, prompts, rows)
   => (tokens, kept_rows, next_scores, longer, next_hypothesis_scores, next_hypotheses, now_done, go) {
@@ -411,12 +419,7 @@ beams <eos, pad, early>
   best_row = Slice (row, first, n1, axis1)
   open = Not (done)
   ends = And (best_eos, open)
-  of_sequences = Shape (sequences)
-  t = Gather (of_sequences, one)
-  t32 = Cast <to = 1> (t)
-  by = Reshape (length_penalty, scalar)
-  length = Pow (t32, by)
-  lowest = Constant <value = float {-3.4028234663852886e38}> ()
+)") + length_of_text + R"(
   per_token = Div (best, length)
   ended = Max (per_token, lowest)
   whole = Constant <value = float {1}> ()
@@ -425,16 +428,7 @@ beams <eos, pad, early>
   least = Neg (infinity)
   new_scores = Where (ends, ended, least)
   short = Gather <axis = 0> (sequences, best_row)
-  of_hypotheses = Shape (hypotheses)
-  most = Gather (of_hypotheses, two)
-  positions = Range (zero, most, one)
-  final = Sub (t, one)
-  within = Min (positions, final)
-  repeating = Gather <axis = 2> (short, within)
-  is_token = Less (positions, t)
-  pad64 = Constant <value_int : int = @pad> ()
-  pad32 = Cast <to = 6> (pad64)
-  new_hypotheses = Where (is_token, repeating, pad32)
+)") + new_hypotheses + R"(
   all_scores = Concat <axis = 1> (hypothesis_scores, new_scores)
   all_hypotheses = Concat <axis = 1> (hypotheses, new_hypotheses)
   next_hypothesis_scores, kept = TopK <axis = 1> (all_scores, n1)
@@ -484,7 +478,7 @@ beams <eos, pad, early>
 }
 
 const pb::FunctionProto& best_function() {
-  static const auto* const f = parsed_text(R"(
+  static const auto* const f = parsed_text(std::string() + R"(
 best <pad>
   (beam_scores, sequences, hypothesis_scores, hypotheses, done, length_penalty, n, k)
   => (y, scores) {
@@ -494,12 +488,7 @@ best <pad>
   axis2 = Constant <value_ints = [2]> ()
   n1 = Reshape (n, list)
   k1 = Reshape (k, list)
-  of_sequences = Shape (sequences)
-  t = Gather (of_sequences, one)
-  t32 = Cast <to = 1> (t)
-  by = Reshape (length_penalty, scalar)
-  length = Pow (t32, by)
-  lowest = Constant <value = float {-3.4028234663852886e38}> ()
+)") + length_of_text + R"(
   per_token = Div (beam_scores, length)
   ended = Max (per_token, lowest)
   by_beam = Concat <axis = 0> (list, n1)
@@ -514,16 +503,7 @@ best <pad>
   short = Reshape (sequences, by_token)
   zero = Constant <value = int64 {0}> ()
   two = Constant <value = int64 {2}> ()
-  of_hypotheses = Shape (hypotheses)
-  most = Gather (of_hypotheses, two)
-  positions = Range (zero, most, one)
-  final = Sub (t, one)
-  within = Min (positions, final)
-  repeating = Gather <axis = 2> (short, within)
-  is_token = Less (positions, t)
-  pad64 = Constant <value_int : int = @pad> ()
-  pad32 = Cast <to = 6> (pad64)
-  new_hypotheses = Where (is_token, repeating, pad32)
+)") + new_hypotheses + R"(
   all_scores = Concat <axis = 1> (hypothesis_scores, new_scores)
   all_hypotheses = Concat <axis = 1> (hypotheses, new_hypotheses)
   kept_scores, places = TopK <axis = 1> (all_scores, k1)

@@ -7,11 +7,10 @@ namespace rondel::onnx {
 // R: rows of the decoder, one for each prompt and beam; T: tokens so far; V: words.
 // Tokens, positions and masks are int32, scores float.
 
-/// (ids [B,S]) -> mask [B,S], positions [B,S], the position after the prompt [B,1]. `pad`.
+/// (ids [B,S]) -> mask [B,S], positions [B,S], the position after the prompt [B,1], and a mask
+/// [B,S] that is 0 at the pads before the first word only: a later one may be the end of the text.
+/// `pad`.
 const pb::FunctionProto& prompt_function();
-/// (ids [B,S]) -> mask [B,S], 0 at the pads before the first word only: a later one may be the end
-/// of the text. `pad`.
-const pb::FunctionProto& unpadded_function();
 /// (x [B,...], [1, beams, 1, ...], i64[1] R) -> [R,...], each row once for each beam.
 const pb::FunctionProto& repeated_function();
 /// (logits [R,S,V]) -> the scores of the next token [R,V].

@@ -419,7 +419,7 @@ beams <eos, pad, early>
   best_row = Slice (row, first, n1, axis1)
   open = Not (done)
   ends = And (best_eos, open)
-)") + length_of_text + R"(
+)" + length_of_text + R"(
   per_token = Div (best, length)
   ended = Max (per_token, lowest)
   whole = Constant <value = float {1}> ()
@@ -428,7 +428,7 @@ beams <eos, pad, early>
   least = Neg (infinity)
   new_scores = Where (ends, ended, least)
   short = Gather <axis = 0> (sequences, best_row)
-)") + new_hypotheses + R"(
+)" + new_hypotheses + R"(
   all_scores = Concat <axis = 1> (hypothesis_scores, new_scores)
   all_hypotheses = Concat <axis = 1> (hypotheses, new_hypotheses)
   next_hypothesis_scores, kept = TopK <axis = 1> (all_scores, n1)
@@ -488,7 +488,7 @@ best <pad>
   axis2 = Constant <value_ints = [2]> ()
   n1 = Reshape (n, list)
   k1 = Reshape (k, list)
-)") + length_of_text + R"(
+)" + length_of_text + R"(
   per_token = Div (beam_scores, length)
   ended = Max (per_token, lowest)
   by_beam = Concat <axis = 0> (list, n1)
@@ -503,7 +503,7 @@ best <pad>
   short = Reshape (sequences, by_token)
   zero = Constant <value = int64 {0}> ()
   two = Constant <value = int64 {2}> ()
-)") + new_hypotheses + R"(
+)" + new_hypotheses + R"(
   all_scores = Concat <axis = 1> (hypothesis_scores, new_scores)
   all_hypotheses = Concat <axis = 1> (hypotheses, new_hypotheses)
   kept_scores, places = TopK <axis = 1> (all_scores, k1)

@@ -137,9 +137,9 @@ def measure(workload, engines, rounds, report=lambda done: None):
     }
 
 
-def from_text(text, **weights):
+def from_text(text, opset=21, **weights):
     """A serialized model, from ONNX text without its header and from arrays."""
-    model = parser.parse_model(f'<ir_version: 10, opset_import: ["" : 21]> {text}')
+    model = parser.parse_model(f'<ir_version: 10, opset_import: ["" : {opset}]> {text}')
     model.graph.initializer.extend(numpy_helper.from_array(value, name) for name, value in weights.items())
     return model.SerializeToString()
 

@@ -28,6 +28,8 @@ NAMES = (
     "growing_cache",
     "greedy_decode",
     "prefix_cache",
+    "repeated_heads",
+    "attention_op",
     "lstm_small_scan",
     "lstm_small_op",
     "lstm_scan",

@@ -227,8 +227,10 @@ NB_MODULE(_rondel, m) {
       .def_rw("max_trips", &PyRunOptions::max_trips)
       .def_rw("max_memory_bytes", &PyRunOptions::max_memory_bytes)
       .def_prop_rw(
-          "terminate", [](const PyRunOptions& o) { return o.terminate.load(); },
-          [](PyRunOptions& o, bool v) { o.terminate.store(v); });
+          "terminate", [](const PyRunOptions& o) { return o.terminate->load(); },
+          [](PyRunOptions& o, bool v) { o.terminate->store(v); })
+      .def("_share_terminate",
+           [](PyRunOptions& o, const PyRunOptions& with) { o.terminate = with.terminate; });
 
   nb::class_<Profile>(m, "Profile")
       .def(nb::init<>())

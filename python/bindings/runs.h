@@ -7,18 +7,19 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <vector>
 
 namespace rondel::python {
 
-/// RunOptions with a flag of its own, which any thread may set.
+/// RunOptions with a flag, which any thread may set, and which a copy of the options may share.
 struct PyRunOptions {
   std::optional<double> deadline;
   std::uint64_t seed = 0;
   std::int64_t max_trips = RunOptions().max_trips;
   std::size_t max_memory_bytes = RunOptions().max_memory_bytes;
-  std::atomic<bool> terminate{false};
+  std::shared_ptr<std::atomic<bool>> terminate = std::make_shared<std::atomic<bool>>(false);
 };
 
 /// Calls `run` with these options, without the GIL, and returns its result. Throws
@@ -55,7 +56,7 @@ nanobind::list unpacked_results(PyRunOptions* options, const auto& run) {
     o.seed = options->seed;
     o.max_trips = options->max_trips;
     o.max_memory_bytes = options->max_memory_bytes;
-    o.terminate = &options->terminate;
+    o.terminate = options->terminate.get();
   }
   const std::vector<Value> results = run_interruptibly(o, run);
   nanobind::list unpacked;

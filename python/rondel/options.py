@@ -316,6 +316,13 @@ class RunOptions(_Checked, _rondel.RunOptions):
     def __init__(self, **values: Any) -> None:
         super().__init__(**({"seed": _seed, **values} if _seed else values))
 
+    def _as_now(self) -> RunOptions:
+        """A copy, which later changes of these options do not reach; but `terminate` of either ends the runs of both."""
+        made = RunOptions()
+        made.__setstate__(self.__reduce__()[2])
+        made._share_terminate(self)
+        return made
+
     def add_run_config_entry(self, key: str, value: str) -> None:
         """Stores an entry of onnxruntime's configuration; it has no meaning here, and warns once."""
         self._add_entry(key, value)

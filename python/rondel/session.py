@@ -226,8 +226,8 @@ class InferenceSession(ExplainsMissingNames):
         """As `run`, on a thread of its own: returns at once, and calls `callback(outputs, user_data, error)` when the run has ended.
 
         Names of inputs and missing inputs are checked before it returns, and feeds that make no tensor are refused; dtypes, shapes and names
-        of outputs are checked by the run. The feeds must not change before the callback. error: '' or the text of the error;
-        outputs is then []. Python waits for the thread when it ends.
+        of outputs are checked by the run. The feeds must not change before the callback; the options may: of later changes only that of
+        `terminate` reaches the run. error: '' or the text of the error; outputs is then []. Python waits for the thread when it ends.
         """
         if not callable(callback):
             raise CallerError(f"callback is a {kind_of(callback)}; expected a function of the outputs, the user data and an error text")
@@ -242,6 +242,9 @@ class InferenceSession(ExplainsMissingNames):
                 outputs, failure = self._finished(*prepared), ""
             except Exception as error:
                 outputs, failure = [], str(error) or type(error).__name__
+            except BaseException as error:  # a registered op raised SystemExit or such
+                callback([], user_data, f"{type(error).__name__}: {error}")
+                raise
             callback(outputs, user_data, failure)
 
         threading.Thread(target=work, name="rondel run_async").start()
@@ -265,9 +268,11 @@ class InferenceSession(ExplainsMissingNames):
         return OrtValue.ortvalue_from_shape_and_type(shape, element_type, device_type, device_id, vendor_id)
 
     def _prepared(self, output_names, input_feed, run_options, read_now=False):
-        """What a run needs, checked. read_now: for a run that begins when the caller may have changed the dict of feeds."""
+        """What a run needs, checked. read_now: for a run that begins when the caller may have changed the dict of feeds or the options."""
         wanted = requested_names(output_names)
         options = checked_run_options(run_options)
+        if read_now and options is not None:
+            options = options._as_now()
         if isinstance(input_feed, Mapping) and not all(name in input_feed for name in self._required):
             raise CallerError(self._what_is_missing(input_feed))
         read_by_run = self._takes_arrays and type(input_feed) is dict and not read_now
@@ -334,7 +339,7 @@ class InferenceSession(ExplainsMissingNames):
         reason. A loop or If inside one that runs as a whole is not listed. With jit=False the dict is empty.
 
         A loop that runs step by step because the model leaves its shapes open may run natively once the session has run it for
-        some time with the same shapes, which then get a plan of their own.
+        some time with the same shapes, which then get a plan of their own. A run with a short deadline makes no such plan.
 
         A session interprets at first what will run natively, until its code is compiled in the background. tiers=True tells
         of how many trips of the latest run that is true: "natively, as a whole; of the latest run's 200 trips 50 interpreted".

@@ -11,10 +11,15 @@
 namespace rondel::runtime {
 namespace {
 
-/// A block with room behind the newest value that lies in it.
-struct GrowingBlock {
+/// A block with room behind the newest value that lies in it. All values in it have the same owner,
+/// so that its count tells whether they share the block.
+struct GrowingBlock final : Memory::Counted {
   GrowingBlock(Tensor room, std::size_t a, std::int64_t filled)
       : room(std::move(room)), axis(a), used(filled) {}
+  void uncount() override { Memory::uncount(room); }
+  std::size_t bytes() const override {
+    return static_cast<std::size_t>(room.size()) * byte_size(room.dtype());
+  }
 
   const Tensor room;  ///< row-major; its extent along `axis` is the capacity
   const std::size_t axis;
@@ -23,18 +28,6 @@ struct GrowingBlock {
   std::atomic<std::int64_t> used;
 };
 
-/// The deleter of a value in a growing block: it keeps the block alive, and is how `block_of` finds
-/// the block.
-struct GrowingOwner {
-  std::shared_ptr<GrowingBlock> block;
-  void operator()(void*) const {}
-};
-
-std::shared_ptr<GrowingBlock> block_of(const Tensor& t) {
-  const auto* owner = std::get_deleter<GrowingOwner>(t.owner());
-  return owner == nullptr ? nullptr : owner->block;
-}
-
 Tensor part_of(const GrowingBlock& block, std::int64_t from, std::int64_t extent) {
   Shape shape = block.room.shape();
   shape[block.axis] = extent;
@@ -42,8 +35,7 @@ Tensor part_of(const GrowingBlock& block, std::int64_t from, std::int64_t extent
                             block.room.strides());
 }
 
-/// The value from `from` to `end` along the axis of the block. All values in a block have the same
-/// owner, so that its count tells whether they share the block.
+/// The value from `from` to `end` along the axis of the block.
 Tensor value_in(const GrowingBlock& block, std::int64_t from, std::int64_t end,
                 std::shared_ptr<void> owner) {
   const Tensor part = part_of(block, from, end - from);
@@ -123,8 +115,8 @@ class Append {
 
   /// In the room behind the first input.
   bool append() {
-    const std::shared_ptr<GrowingBlock> block = block_of(first());
-    if (!block) return false;
+    auto* const block = dynamic_cast<GrowingBlock*>(Memory::counted_of(first()));
+    if (block == nullptr) return false;
     const auto start = start_of_newest(*block, first(), axis_);
     if (!start) return false;
     std::int64_t filled = *start + first().shape()[axis_];
@@ -143,16 +135,17 @@ class Append {
     const std::int64_t room = std::max(capacity / 2, 8 * std::min(added_, capacity / 8));
     if (__builtin_add_overflow(capacity, room, &capacity)) return false;
     const std::int64_t old = first().shape()[axis_];
-    std::shared_ptr<GrowingBlock> block;
+    std::unique_ptr<GrowingBlock> made;
     try {
-      block = std::make_shared<GrowingBlock>(
+      made = std::make_unique<GrowingBlock>(
           frame_.run().memory.allocate(first().dtype(), std::move(shape)), axis_, old + added_);
     } catch (const Error& e) {
       if (e.blame() != Blame::limit) throw;
       return false;  // a block without room may fit
     }
-    frame_.run().assign(first(), part_of(*block, 0, old));
-    write(*block, 0, old, std::shared_ptr<void>(block->room.data(), GrowingOwner{block}));
+    const GrowingBlock& block = *made;
+    frame_.run().assign(first(), part_of(block, 0, old));
+    write(block, 0, old, Memory::owner_of(std::move(made), block.room.data()));
     return true;
   }
 

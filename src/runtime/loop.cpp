@@ -197,16 +197,19 @@ std::int64_t LoopStep::run_trips(Frame& frame, LoopState& state) const {
   begin_stacks(frame, state);
   NativeLoop* const whole = native.find(state.natives, state.slots.outer, state.slots, frame);
   if (whole == nullptr) return run_steps(frame, state);
-  if (const auto trips = run_native(frame, state, *whole)) {
-    note_in_trace(frame.run(), *trips, true);
-    return *trips;
-  }
-  begin_stacks(frame, state);
+  do {
+    if (const auto trips = run_native(frame, state, *whole)) {
+      note_in_trace(frame.run(), *trips, true);
+      return *trips;
+    }
+    begin_stacks(frame, state);
+  } while (whole->forget_sizes());
   try {
     return run_steps(frame, state);
   } catch (const Error& e) {
     // The error of the whole names a state rather than an allocation.
-    if (e.blame() == Blame::limit && whole->no_memory()) throw Error(*whole->no_memory());
+    const bool of_memory = e.blame() == Blame::limit && !frame.run().trips_are_used_up;
+    if (of_memory && whole->no_memory()) throw Error(*whole->no_memory());
     throw;
   }
 }

@@ -157,7 +157,7 @@ std::size_t bytes_of(DType dtype, const Shape& shape) {
 }  // namespace
 
 /// A block of strings. It and its text count against the budget.
-struct Memory::Strings {
+struct Memory::Strings final : Counted {
   Strings(std::shared_ptr<Pool> p, std::size_t n, std::size_t bytes)
       : pool(std::move(p)), count(n) {
     claim(bytes);
@@ -168,15 +168,16 @@ struct Memory::Strings {
       throw;
     }
   }
-  ~Strings() { give_back(); }
-  Strings(const Strings&) = delete;
-  Strings& operator=(const Strings&) = delete;
+  ~Strings() override { give_back(); }
 
   void claim(std::size_t bytes) {
     pool->claim(bytes);
     claimed += bytes;
   }
-  void uncount() { pool->unclaim(std::exchange(claimed, 0)); }
+  void uncount() override { pool->unclaim(std::exchange(claimed, 0)); }
+  std::size_t bytes() const override { return count * sizeof(std::string); }
+  /// The block of a tensor of strings; null if it is not a `Memory`'s.
+  static Strings* of(const Tensor& t) { return dynamic_cast<Strings*>(counted_of(t)); }
 
   std::shared_ptr<Pool> pool;
   std::size_t claimed = 0;
@@ -208,21 +209,26 @@ struct Memory::Strings {
   }
 };
 
-/// The deleter of a tensor of strings. It keeps the block alive, and `count_text` finds the block
-/// by it.
-struct Memory::StringsOwner {
-  std::shared_ptr<Strings> block;
-  void operator()(void*) const {}
+/// The deleter of all memory that is not a block of the pool.
+struct Memory::CountedOwner {
+  Counted* memory;
+  void operator()(void*) const { delete memory; }
 };
 
-/// The deleter of any other block. It gives the block back to its pool, and `bytes_if_alone`
-/// recognises blocks of a pool by it.
+/// The deleter of a block. It gives the block back to its pool, and `bytes_if_alone` recognises
+/// blocks of a pool by it.
 struct Memory::BlockOwner {
   std::shared_ptr<Pool> pool;
   std::size_t size_class;
   bool counted = true;
   void uncount() {
     if (std::exchange(counted, false)) pool->unclaim(class_bytes(size_class));
+  }
+  void count(const std::shared_ptr<Pool>& against) {
+    if (counted) return;
+    against->claim(class_bytes(size_class));
+    pool = against;
+    counted = true;
   }
   void operator()(void* block) {
     uncount();
@@ -243,11 +249,11 @@ std::size_t Memory::bytes_behind() const { return pool_->bytes_behind(); }
 
 Tensor Memory::allocate_strings(Shape shape, std::size_t bytes) {
   const auto count = static_cast<std::size_t>(std::max<std::int64_t>(element_count(shape), 1));
-  auto block = std::make_shared<Strings>(pool_, count, bytes);
+  auto block = std::make_unique<Strings>(pool_, count, bytes);
   std::string* data = block->strings;
   Shape strides = row_major_strides(shape);
   return Tensor(DType::string, std::move(shape), std::move(strides), data,
-                std::shared_ptr<void>(data, StringsOwner{std::move(block)}));
+                owner_of(std::move(block), data));
 }
 
 void Memory::count_text(const Value& v) {
@@ -255,16 +261,16 @@ void Memory::count_text(const Value& v) {
     for (const Tensor& item : *v.sequence().items) count_text(item);
   if (v.is_optional() && v.optional().held) count_text(*v.optional().held);
   if (!v.is_tensor() || v.tensor().dtype() != DType::string) return;
-  const auto* owner = std::get_deleter<StringsOwner>(v.tensor().owner());
-  if (owner != nullptr && !owner->block->counted) count_written_text(v.tensor());
+  const Strings* block = Strings::of(v.tensor());
+  if (block != nullptr && !block->counted) count_written_text(v.tensor());
 }
 
 void Memory::count_written_text(const Tensor& t) {
   if (t.dtype() != DType::string) return;
-  const auto* owner = std::get_deleter<StringsOwner>(t.owner());
-  if (owner == nullptr) return;
-  owner->block->claim(text_bytes(t));
-  owner->block->counted = true;
+  Strings* const block = Strings::of(t);
+  if (block == nullptr) return;
+  block->claim(text_bytes(t));
+  block->counted = true;
 }
 
 Tensor Memory::allocate(DType dtype, Shape shape) {
@@ -291,11 +297,31 @@ Tensor Memory::allocate(DType dtype, Shape shape) {
   return Tensor(dtype, std::move(shape), std::move(strides), block, std::move(owner));
 }
 
-void Memory::uncount(const Tensor& t) {
-  const auto& owner = t.owner();
-  if (auto* block = std::get_deleter<BlockOwner>(owner)) block->uncount();
-  else if (auto* strings = std::get_deleter<StringsOwner>(owner)) strings->block->uncount();
-  else if (auto* claiming = std::get_deleter<ClaimingOwner>(owner)) claiming->uncount(owner.get());
+std::shared_ptr<void> Memory::owner_of(std::unique_ptr<Counted> memory, void* data) {
+  return {data, CountedOwner{memory.release()}};
+}
+
+Memory::Counted* Memory::counted_of(const Tensor& t) {
+  const auto* owner = std::get_deleter<CountedOwner>(t.owner());
+  return owner == nullptr ? nullptr : owner->memory;
+}
+
+void Memory::uncount(const Value& v) {
+  if (v.is_optional() && v.optional().held) return uncount(*v.optional().held);
+  if (!v.is_tensor()) return;  // items of sequences and maps are copies
+  if (auto* block = std::get_deleter<BlockOwner>(v.tensor().owner())) block->uncount();
+  else if (Counted* const memory = counted_of(v.tensor())) memory->uncount();
+}
+
+void Memory::count(const Tensor& t) {
+  if (auto* block = std::get_deleter<BlockOwner>(t.owner())) block->count(pool_);
+}
+
+std::size_t Memory::bytes_kept(const Tensor& t) {
+  if (const auto* block = std::get_deleter<BlockOwner>(t.owner()))
+    return class_bytes(block->size_class);
+  const Counted* const memory = counted_of(t);
+  return memory == nullptr ? 0 : memory->bytes();
 }
 
 void Memory::claim(std::size_t bytes) { pool_->claim(bytes); }

@@ -36,14 +36,29 @@ class Memory {
   /// budget.
   void claim(std::size_t bytes);
   void unclaim(std::size_t bytes);
-  /// No longer counts the memory of a tensor that leaves a run, whose only owner is the caller.
-  static void uncount(const Tensor&);
-  /// The deleter of an object that claims bytes itself. `uncount`: gives up what it has claimed.
-  struct ClaimingOwner {
-    void (*uncount)(void*);
-    void (*destroy)(void*);
-    void operator()(void* object) const { destroy(object); }
+  /// No longer counts the memory of a value that leaves a run, whose only owner is the caller.
+  static void uncount(const Value&);
+  /// Counts a block that `uncount` was called for, against this budget. Throws as `allocate` does.
+  void count(const Tensor&);
+  /// Memory that counts against a budget and is not one block of the pool.
+  class Counted {
+   public:
+    Counted() = default;
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+    virtual ~Counted() = default;
+    /// No longer counts it.
+    virtual void uncount() = 0;
+    /// Its size in bytes, without text.
+    virtual std::size_t bytes() const = 0;
   };
+  /// An owner, for tensors at `data`, that destroys the memory with the last of them.
+  static std::shared_ptr<void> owner_of(std::unique_ptr<Counted>, void* data);
+  /// The memory that such an owner holds; null for any other tensor.
+  static Counted* counted_of(const Tensor&);
+  /// The size in bytes, without text, of the memory that the tensor keeps alive; 0 if it is not a
+  /// `Memory`'s.
+  static std::size_t bytes_kept(const Tensor&);
   /// Bytes in use now.
   std::size_t in_use() const;
   /// The size in bytes, without those behind it, of the block that begins at the tensor's address,
@@ -55,8 +70,8 @@ class Memory {
   struct Pool;
   explicit Memory(std::shared_ptr<Pool>);
   struct Strings;
-  struct StringsOwner;
   struct BlockOwner;
+  struct CountedOwner;
   Tensor allocate_strings(Shape shape, std::size_t bytes);
   std::shared_ptr<Pool> pool_;
 };

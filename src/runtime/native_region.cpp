@@ -94,7 +94,7 @@ void RegionBuffers::assign_offsets() {
 void RegionBuffers::bind(Run& run) {
   if (bound_) return;
   if (offsets_.total > 0 && (!arena_.defined() || arena_.size() < offsets_.total)) {
-    arena_ = Tensor();
+    release();  // the old arena and the new one are not held at the same time
     arena_ = run.memory.allocate(DType::u8, {offsets_.total});
   }
   for (std::size_t i = 0; i < owned_.size(); ++i) {
@@ -136,6 +136,11 @@ void RegionBuffers::release() {
 }
 
 // Sizes.
+
+void GivenSizes::begin() {
+  found_.assign(exact_.size(), false);
+  remembered_ = std::ranges::any_of(sizes_, [](std::int64_t size) { return size > 0; });
+}
 
 bool GivenSizes::give(scalar::SizeNeeded needed, bool generous) {
   const std::size_t k = needed.number;
@@ -323,6 +328,7 @@ bool NativeLoop::give_size(Frame& frame, scalar::SizeNeeded needed, std::span<St
     make_room(frame, room_);
   } catch (const Error& e) {
     if (e.blame() != Blame::limit || needed.size <= before) throw;
+    buffers_.release();
     sizes_.give(needed, false);
     make_room(frame, room_);
   }
@@ -338,6 +344,7 @@ void NativeLoop::make_more_room(Frame& frame, std::int64_t most) {
       return make_room(frame, more > most - made ? most : made + more);
     } catch (const Error& e) {
       if (e.blame() != Blame::limit || more == 1) throw;
+      buffers_.release();  // an arena for so many trips is too large for fewer
     }
   }
 }
@@ -412,7 +419,13 @@ std::optional<std::int64_t> NativeLoop::run_trips(Frame& frame, const LoopStart&
     const bool whole = code.native() && !growing;
     std::int64_t to = whole || most - from <= chunk ? most : from + chunk;
     if (extents_change()) to = std::min(to, room_);
-    to = prepare_rows(stacks, from, to);
+    try {
+      to = prepare_rows(stacks, from, to);
+    } catch (const Error& e) {
+      if (e.blame() != Blame::limit || !sizes_.were_remembered()) throw;
+      give_up_for(e);
+      return std::nullopt;
+    }
     params_.assign({from, to, start.certain ? *start.trips : 0, run.max_trips});
     params_.insert(params_.end(), sizes_.values().begin(), sizes_.values().end());
     const std::int64_t begun = run.trace == nullptr ? 0 : RunTrace::now();
@@ -440,10 +453,20 @@ bool NativeLoop::lay_out(const std::function<void()>& allocate) {
     allocate();
   } catch (const Error& e) {
     if (e.blame() != Blame::limit) throw;
-    no_memory_ = e;
-    gave_up_ = GaveUp::memory;
+    give_up_for(e);
   }
   return !no_memory_;
+}
+
+void NativeLoop::give_up_for(const Error& no_memory) {
+  no_memory_ = no_memory;
+  gave_up_ = GaveUp::memory;
+}
+
+bool NativeLoop::forget_sizes() {
+  if (!no_memory_ || !sizes_.were_remembered()) return false;
+  sizes_.forget();
+  return true;
 }
 
 /// As many trips as each growing stack has room for at first, but at least `first_chunk`.

@@ -160,7 +160,11 @@ class GivenSizes {
   std::span<const std::int64_t> values() const { return sizes_; }
   bool is_exact(std::size_t number) const { return exact_[number]; }
   /// Called when a run of the region begins.
-  void begin() { found_.assign(exact_.size(), false); }
+  void begin();
+  /// Whether sizes of earlier runs were given when this run began.
+  bool were_remembered() const { return remembered_; }
+  /// Drops the sizes of all runs.
+  void forget() { sizes_.assign(sizes_.size(), 0); }
   /// Gives at least the size that is needed, and twice as much as before if `generous`. Returns
   /// false if it is to be exact and another size was needed before in this run, or if far more is
   /// there than is needed.
@@ -170,6 +174,7 @@ class GivenSizes {
   std::vector<bool> exact_;
   std::vector<std::int64_t> sizes_;
   std::vector<bool> found_;  ///< sizes that did not suffice in this run
+  bool remembered_ = false;
 };
 
 /// A native loop with its buffers. Entering the loop reads the addresses of its inputs, copies the
@@ -193,6 +198,9 @@ class NativeLoop {
   std::optional<Outcome> run(Frame&, const LoopStart&, std::span<Stack> stacks);
   /// The error of the last run if there was not enough memory for states and temporaries.
   const std::optional<Error>& no_memory() const { return no_memory_; }
+  /// Called after `run` has returned nullopt: whether to run as a whole once more, without the
+  /// sizes that earlier runs needed, since memory did not suffice with them.
+  bool forget_sizes();
   void release();
 
  private:
@@ -224,6 +232,7 @@ class NativeLoop {
   std::int64_t prepare_rows(std::span<Stack> stacks, std::int64_t from, std::int64_t to);
   std::optional<std::int64_t> run_trips(Frame&, const LoopStart&, std::span<Stack> stacks);
   bool lay_out(const std::function<void()>& allocate);
+  void give_up_for(const Error& no_memory);
   std::int64_t first_room(const LoopStart&, std::int64_t most);
   std::span<const std::int64_t> room_for(std::int64_t trips);
   std::optional<double> bytes_for(std::int64_t trips);

@@ -54,7 +54,8 @@ const Tensor& Run::renew(Value& v, DType dtype, const Shape& shape) const {
   return std::get<Tensor>(v);
 }
 
-Error Run::out_of_trips() const {
+Error Run::out_of_trips() {
+  trips_are_used_up = true;
   return {Blame::limit, fmt::format("the budget of {} trips is used up; raise the {}'s max_trips",
                                     max_trips, own_trips ? "run" : "session")};
 }

@@ -35,16 +35,17 @@ struct Run {
   std::uint64_t seed = 0;
   int threads = 0;  ///< threads per kernel; 0: one per core
   std::atomic<std::int32_t> stop{0};
-  RunTrace* trace = nullptr;  ///< null: nothing is recorded
-  bool own_trips = false;     ///< `max_trips` is the run's own budget, not its session's
+  RunTrace* trace = nullptr;       ///< null: nothing is recorded
+  bool own_trips = false;          ///< `max_trips` is the run's own budget, not its session's
+  bool trips_are_used_up = false;  ///< this ends the run, rather than a budget of memory
   /// Throws Error(deadline) or Error(cancelled) if `stop` is set.
   void check_stop() const {
     if (stop.load(std::memory_order_relaxed) != 0) [[unlikely]]
       end();
   }
   [[noreturn]] void end() const;
-  /// What is thrown if the budget of trips is used up.
-  Error out_of_trips() const;
+  /// What is thrown if the budget of trips is used up; sets `trips_are_used_up`.
+  Error out_of_trips();
   /// to = from, of the same type. Large tensors are copied in parts, with checks of `stop` between
   /// them.
   void assign(const Tensor& from, const Tensor& to) const;

@@ -50,6 +50,37 @@ template <class T> class ClassCache {
   std::vector<std::pair<std::shared_ptr<const ClassTypes>, T>> known_;
 };
 
+/// The workspace of a step. Between runs only a small one is kept, and it does not count. A run
+/// that needs another size gets a new one, so that what counts does not depend on earlier runs.
+class Workspace {
+ public:
+  /// At least so many bytes, until `release`.
+  const Tensor& of(std::int64_t bytes, Run& run) {
+    if (!counted_ || block_.size() < bytes) [[unlikely]]
+      take(bytes, run);
+    return block_;
+  }
+  void release() {
+    if (!std::exchange(counted_, false)) return;
+    if (static_cast<std::size_t>(block_.size()) > most_kept_bytes) block_ = Tensor();
+    else Memory::uncount(block_);
+  }
+
+ private:
+  void take(std::int64_t bytes, Run& run) {
+    if (!counted_ && block_.defined() && block_.size() == bytes) {
+      run.memory.count(block_);
+    } else {
+      release();
+      block_ = Tensor();
+      block_ = run.memory.allocate(DType::u8, {bytes});
+    }
+    counted_ = true;
+  }
+  Tensor block_;
+  bool counted_ = false;
+};
+
 struct ProgramCode {
   std::shared_ptr<const scalar::Executable> code;
   std::int64_t workspace_bytes = 0;
@@ -62,6 +93,7 @@ struct PreparedProgram {
   ProgramCode code;                    ///< null if outputs are views or have no elements
   std::vector<scalar::View> operands;  ///< addresses are set before each call
   std::vector<std::int32_t> over;      ///< per output: the input that it may overwrite, or -1
+  std::vector<Slot> dying;             ///< per output: what it overwrites in this call, or -1
   std::uint32_t runs = 0;              ///< of these shapes, beside the first one
   bool own_code = false;
 };
@@ -70,7 +102,8 @@ struct ProgramState : StepState {
   MruCache<PreparedProgram> cache;
   ClassCache<ProgramCode> classes;
   scalar::Context context;
-  Tensor workspace;
+  Workspace workspace;
+  void release() override { workspace.release(); }
   // Scratch, used while something is prepared.
   std::vector<const Tensor*> tensors;
   OutputTypes types;
@@ -91,7 +124,8 @@ struct KernelState : StepState {
   MruCache<PreparedKernel> cache;
   ClassCache<SharedKernel> classes;
   scalar::Context context;
-  Tensor workspace;
+  Workspace workspace;
+  void release() override { workspace.release(); }
 };
 
 struct UnsizedKernelState : StepState {
@@ -124,10 +158,20 @@ scalar::View view_of(const Shape& extents, const Shape& strides) {
   return {nullptr, extents.data(), strides.data()};
 }
 
+/// A program that writes text overwrites nothing: there may be too much text, which is known once
+/// it is written.
 void find_overwritten(const ProgramStep& step, PreparedProgram& p) {
   p.over.assign(step.outputs.size(), -1);
-  for (std::size_t j = 0; j < step.outputs.size() && p.code.code; ++j)
-    p.over[j] = p.code.code->program().buffers[step.inputs.size() + j].may_alias;
+  p.dying.assign(step.outputs.size(), -1);
+  if (std::ranges::count(p.outputs, DType::string, &OutputForm::dtype) > 0) return;
+  std::vector<Slot> taken;  // an input becomes one output
+  for (std::size_t j = 0; j < step.outputs.size() && p.code.code; ++j) {
+    const std::int32_t over = p.code.code->program().buffers[step.inputs.size() + j].may_alias;
+    if (over < 0 || std::ranges::count(taken, step.inputs[static_cast<std::size_t>(over)]) > 0)
+      continue;
+    p.over[j] = over;
+    taken.push_back(step.inputs[static_cast<std::size_t>(over)]);
+  }
 }
 
 /// Code of these very shapes replaces that of their class, if they have come often and it is ready.
@@ -232,18 +276,38 @@ std::int64_t workspace_of(const KernelStep& step, const PreparedKernel& p,
   return kernel.workspace(operands);
 }
 
-/// Moves a dying input to the output's slot, if its block has no other owner and it has the
-/// output's type.
-void hand_over(Frame& frame, Slot from, Slot to, const OutputForm& type) {
+/// The slot of a dying input that can become output j: its block has no other owner, and it has the
+/// output's type. -1: there is none.
+Slot handed_over(const ProgramStep& step, const PreparedProgram& p, Frame& frame, std::size_t j) {
+  if (p.over[j] < 0) return -1;
+  const Slot from = step.inputs[static_cast<std::size_t>(p.over[j])];
   Content& dying = frame.content(from);
-  if (dying.in_arena() || dying.bytes_if_alone() == 0) return;
-  dying.recognise(type);
-  if (dying.form() == type.form) frame.content(to).take_over(dying);
+  if (dying.in_arena() || dying.bytes_if_alone() == 0) return -1;
+  dying.recognise(p.outputs[j]);
+  return dying.form() == p.outputs[j].form ? from : -1;
 }
 
-void grow_workspace(Tensor& workspace, std::int64_t bytes, Run& run) {
-  if (!workspace.defined() || workspace.size() < bytes)
-    workspace = run.memory.allocate(DType::u8, {bytes});
+/// Sets the addresses of the operands and of the workspace. Dying inputs become outputs once
+/// everything is allocated: where memory does not suffice, all inputs stay as they were.
+void bind_memory(const ProgramStep& step, ProgramState& state, PreparedProgram& p, Frame& frame) {
+  scalar::View* operand = p.operands.data();
+  for (const Slot s : step.inputs)
+    if (s >= 0) (operand++)->data = frame.content(s).tensor()->data();
+  bool hands_over = false;
+  for (std::size_t j = 0; j < step.outputs.size(); ++j) {
+    if (step.outputs[j] < 0) continue;
+    // Asked once: another thread may give up its share of a block meanwhile.
+    const Slot from = p.dying[j] = handed_over(step, p, frame, j);
+    hands_over = hands_over || from >= 0;
+    (operand++)->data = from >= 0 ? frame.content(from).tensor()->data()
+                                  : frame.fresh_output(step.outputs[j], p.outputs[j]).data();
+  }
+  if (p.code.code && p.code.workspace_bytes > 0)
+    state.context.workspace = state.workspace.of(p.code.workspace_bytes, frame.run()).data();
+  if (!hands_over) return;
+  for (std::size_t j = 0; j < step.outputs.size(); ++j)
+    if (step.outputs[j] >= 0 && p.dying[j] >= 0)
+      frame.content(step.outputs[j]).take_over(frame.content(p.dying[j]));
 }
 
 /// Sets the entry's key and operands from the step's slots.
@@ -319,24 +383,11 @@ void ProgramStep::run(Frame& frame, StepState* cache) const {
   if (p == nullptr) p = &remember(*this, state, frame);
   if (!p->given.empty()) return give_views(*this, *p, frame);
 
-  scalar::View* operand = p->operands.data();
-  for (const Slot s : inputs)
-    if (s >= 0) (operand++)->data = frame.content(s).tensor()->data();
-  for (std::size_t j = 0; j < outputs.size(); ++j) {
-    if (outputs[j] < 0) continue;
-    if (p->over[j] >= 0) {
-      hand_over(frame, inputs[static_cast<std::size_t>(p->over[j])], outputs[j], p->outputs[j]);
-      (operand++)->data = frame.output(outputs[j], p->outputs[j]).data();
-    } else {
-      (operand++)->data = frame.fresh_output(outputs[j], p->outputs[j]).data();
-    }
-  }
-  const auto& [code, workspace_bytes] = p->code;
+  bind_memory(*this, state, *p, frame);
+  const auto& code = p->code.code;
   if (!code) return;
-  if (workspace_bytes > 0) grow_workspace(state.workspace, workspace_bytes, frame.run());
   scalar::Context& context = state.context;
   context.stop = &frame.run().stop;
-  context.workspace = state.workspace.data();
   const scalar::Status status = code->run(context, p->operands.data(), nullptr);
   if (frame.run().trace != nullptr) [[unlikely]]
     frame.run().trace->note_program(context.interpreted || !code->native());
@@ -370,9 +421,8 @@ void KernelStep::run(Frame& frame, StepState* cache) const {
     if (outputs[j] >= 0)
       p->operands[kernel.inputs() + j].data = frame.fresh_output(outputs[j], p->outputs[j]).data();
   if (p->workspace_bytes > 0) {
-    grow_workspace(state.workspace, p->workspace_bytes, frame.run());
-    p->operands.back() = {state.workspace.data(), state.workspace.shape().data(),
-                          state.workspace.strides().data()};
+    const Tensor& workspace = state.workspace.of(p->workspace_bytes, frame.run());
+    p->operands.back() = {workspace.data(), workspace.shape().data(), workspace.strides().data()};
   }
   scalar::Context& context = state.context;
   context.stop = &frame.run().stop;

@@ -24,7 +24,7 @@ RunTrace::~RunTrace() {
   try {
     add(Kind::run, run, begin_);
     hand_over();
-  } catch (const std::bad_alloc&) {  // the run has its results; they matter more
+  } catch (...) {  // the run has its results; they matter more
   }
 }
 
@@ -38,6 +38,13 @@ void RunTrace::hand_over() {
 }
 
 std::int64_t RunTrace::now() { return profile_clock(); }
+
+/// Null if there is no memory for the name.
+const std::string* RunTrace::kept_name(const std::string& name) {
+  try {
+    return &*names_.insert(name).first;
+  } catch (const std::bad_alloc&) { return nullptr; }
+}
 
 std::int64_t RunTrace::push(Event e) {
   e.end = now();
@@ -55,10 +62,11 @@ std::int64_t RunTrace::push(Event e) {
 }
 
 std::int64_t RunTrace::add(Kind kind, const std::string& name, std::int64_t begin) {
+  const std::string* const kept = kept_name(name);
   if (kind == Kind::step)
     for (auto e = events_.rbegin(); e != events_.rend() && e->kind == Kind::chunk && !e->name; ++e)
-      e->name = &name;
-  return push({kind, &name, begin, 0, trips_, interpreted_, 0, 0});
+      e->name = kept;
+  return push({kind, kept, begin, 0, trips_, interpreted_, 0, 0});
 }
 
 void RunTrace::add_chunk(std::int64_t begin, std::int64_t trips, bool interpreted) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace rondel::runtime {
@@ -20,8 +21,8 @@ class RunTrace {
   RunTrace& operator=(const RunTrace&) = delete;
 
   static std::int64_t now();
-  /// Adds an event that began at `begin` and ends now; returns now. `name` must live as long as
-  /// this object. The event has what was noted since the event before.
+  /// Adds an event that began at `begin` and ends now; returns now. The event has what was noted
+  /// since the event before.
   std::int64_t add(Kind, const std::string& name, std::int64_t begin);
   /// Adds some trips of a loop that runs as a whole; they get the name of the step of that loop.
   void add_chunk(std::int64_t begin, std::int64_t trips, bool interpreted);
@@ -46,9 +47,10 @@ class RunTrace {
  private:
   struct Event {
     Kind kind;
-    const std::string* name;  ///< null: a trip, or a chunk of a loop that failed
+    const std::string* name;  ///< one of `names_`; null: a trip, or a chunk of a loop that failed
     std::int64_t begin, end, trips, interpreted, weight, bytes;
   };
+  const std::string* kept_name(const std::string&);
   std::int64_t push(Event);
   void hand_over();
 
@@ -56,6 +58,9 @@ class RunTrace {
   const Memory memory_;
   const std::int64_t begin_;
   const int thread_;
+  /// The names of events. Plans own the names of their steps, and a plan may be dropped while the
+  /// run goes on.
+  std::unordered_set<std::string> names_;
   std::vector<Event> events_;
   std::size_t count_ = 0;  ///< of all events, of those that are not kept, too
   std::int64_t weight_ = 1, trips_ = -1, interpreted_ = -1, interpreted_trips_ = 0;
@@ -64,7 +69,7 @@ class RunTrace {
 /// An event of the run from here to the end of the scope, if the run is traced.
 class TraceScope {
  public:
-  /// `trace`: null if the run is not traced. `name` must live as long as the trace.
+  /// `trace`: null if the run is not traced. `name` must live as long as this object.
   TraceScope(RunTrace* trace, ProfileEvent::Kind, const std::string& name);
   ~TraceScope() {
     if (trace_ != nullptr) trace_->add(kind_, name_, begin_);

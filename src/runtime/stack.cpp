@@ -32,7 +32,7 @@ constexpr std::size_t claim_step = std::size_t{64} << 10;
 }  // namespace
 
 /// Reserved address space. It counts against the budget as it is used.
-struct Stack::Reserved {
+struct Stack::Reserved final : Memory::Counted {
   explicit Reserved(const Memory& m) : memory(m) {
     for (size = most_reserved; size >= claim_step; size /= 4) {
       base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
@@ -42,14 +42,15 @@ struct Stack::Reserved {
     throw_error(Blame::limit, "the system cannot reserve address space for a loop's stack");
   }
   static std::shared_ptr<Reserved> make(const Memory& m) {
-    return {new Reserved(m),
-            Memory::ClaimingOwner{[](void* r) { static_cast<Reserved*>(r)->uncount(); },
-                                  [](void* r) { delete static_cast<Reserved*>(r); }}};
+    auto made = std::make_unique<Reserved>(m);
+    Reserved* const space = made.get();
+    return {Memory::owner_of(std::move(made), space->base), space};
   }
-  void uncount() {
+  void uncount() override {
     if (std::exchange(counted, false)) memory.unclaim(claimed);
   }
-  ~Reserved() {
+  std::size_t bytes() const override { return claimed; }
+  ~Reserved() override {
     uncount();
     if (claimed < least_released_later) ::munmap(base, size);
     else
@@ -58,8 +59,6 @@ struct Stack::Reserved {
         ::munmap(p, n);
       });
   }
-  Reserved(const Reserved&) = delete;
-  Reserved& operator=(const Reserved&) = delete;
 
   void need(std::size_t bytes) {
     if (bytes <= claimed) return;

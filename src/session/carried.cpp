@@ -54,8 +54,8 @@ std::size_t last_programs(const Plan& plan) {
 
 /// The carried values to release, in order; without values that are small in total, and without
 /// values that no step changes.
-std::vector<GivenUp> given_up(const Plan& plan, std::span<Carried> carried) {
-  const SlotTimes times(plan);
+std::vector<GivenUp> given_up(const Plan& plan, const SlotTimes& times,
+                              std::span<Carried> carried) {
   const std::size_t programs = last_programs(plan);
   std::vector<GivenUp> all;
   std::int64_t total = 0;
@@ -81,25 +81,29 @@ std::vector<GivenUp> given_up(const Plan& plan, std::span<Carried> carried) {
 
 void execute_step(Frame& frame, Watch& watch, std::span<Carried> carried) {
   const Plan& plan = frame.plan();
-  const std::vector<GivenUp> gone = given_up(plan, carried);
+  const SlotTimes times(plan);
+  const std::vector<GivenUp> gone = given_up(plan, times, carried);
   std::size_t done = gone.empty() ? plan.steps.size()
                                   : std::max(gone.front().done, last_programs(plan));
   frame.begin_steps();
   frame.execute(0, done);
   watch.end();
   frame.run().check_stop();
+  const auto execute_until = [&](std::size_t end) {
+    for (; done < end; ++done) frame.execute(done, done + 1);
+  };
   try {
     for (const GivenUp& g : gone) {
-      frame.execute(done, std::max(done, g.done));
-      done = std::max(done, g.done);
+      execute_until(g.done);
       g.of->value = Value();
     }
-    frame.execute(done, plan.steps.size());
+    execute_until(plan.steps.size());
   } catch (...) {
+    // The inputs of the program that failed are as they were.
     for (Carried& c : carried) {
       if (c.value.defined()) continue;
-      const Value& next = frame[plan.results[c.output]];
-      c.value = next.defined() ? next : frame[plan.params[c.input]];
+      const Slot old = plan.params[c.input], next = plan.results[c.output];
+      c.value = frame[times.made[static_cast<std::size_t>(next)] < done ? next : old];
     }
     throw;
   }

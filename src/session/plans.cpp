@@ -26,6 +26,22 @@ FirstUse& first_compilation() {
 /// Made when the library is loaded: a fork must not find it half made.
 [[maybe_unused]] const FirstUse& made_early = first_compilation();
 
+/// Ends work in the midst of a run that does not need it: at the end of the run, or at a moment
+/// before.
+struct SpareTime {
+  const runtime::Run& run;
+  Plans::Clock::time_point end;
+  mutable bool is_over = false;
+
+  static void check(const void* object) {
+    const auto& time = *static_cast<const SpareTime*>(object);
+    time.run.check_stop();
+    if (Plans::Clock::now() < time.end) return;
+    time.is_over = true;
+    throw_error(Blame::deadline, "a plan for certain shapes is not made before the run's deadline");
+  }
+};
+
 std::shared_ptr<const ir::Graph> shared(ir::Graph g) {
   share_constants(g);
   return std::make_shared<const ir::Graph>(std::move(g));
@@ -55,13 +71,14 @@ Plans::SharedPlan Plans::plan(std::shared_ptr<const ir::Graph> g) const {
   return std::make_shared<const runtime::Plan>(compile::build_plan(b, ir::RegionId::root));
 }
 
-Plans::Choice Plans::choose(std::span<const Value> inputs) const {
+Plans::Choice Plans::choose(std::span<const Value> inputs, const Occasion& occasion) const {
   if (!names_agree(inputs)) return Choice(without_names());
   if (!specialize_graph_ || compiler_->only_interprets() || !log_->stepped())
     return Choice(general_);
   const std::shared_ptr<ShapeUse> use = use_of(inputs);
   if (!use) return Choice(general_);
-  if (is_due(*use)) specialize(*use, inputs);
+  if (is_due(*use))
+    if (const auto end = end_of_planning(*use, occasion)) specialize(*use, inputs, occasion, *end);
   if (!use->tried) return Choice(general_, use);
   return Choice(use->plan ? use->plan : general_);
 }
@@ -112,27 +129,45 @@ bool Plans::is_due(const ShapeUse& use) const {
   return Clock::duration(use.spent) >= enough;
 }
 
-/// Other threads that run the model meanwhile take the general plan.
-void Plans::specialize(ShapeUse& use, std::span<const Value> inputs) const {
+/// A run spends at most half of the time until its deadline on a plan that only later runs need.
+/// Nullopt if that does not suffice, as far as is known.
+std::optional<Plans::Clock::time_point> Plans::end_of_planning(const ShapeUse& use,
+                                                               const Occasion& occasion) const {
+  if (!occasion.deadline) return Clock::time_point::max();
+  const Clock::time_point now = Clock::now();
+  const Clock::duration share = (*occasion.deadline - now) / 2;
+  if (share <= std::max(loading_, Clock::duration(use.longer_than))) return std::nullopt;
+  return now + share;
+}
+
+/// Other threads that run the model meanwhile take the general plan; so does this run if the plan
+/// is not made until `end`.
+void Plans::specialize(ShapeUse& use, std::span<const Value> inputs, const Occasion& occasion,
+                       Clock::time_point end) const {
   const std::unique_lock lock(use.making, std::try_to_lock);
   if (!lock || use.tried) return;
-  use.work.run([&] {
-    const StandardArithmetic arithmetic;
-    const ProfileScope scope(options_.profile.get(), ProfileEvent::Kind::load,
-                             "passes and plan for certain shapes");
-    try {
-      std::vector<ir::Type> types;
-      for (const Value& v : inputs) types.push_back(ir::Type::of(v));
-      SharedPlan made = plan(shared(specialize_graph_(imported_, options_, types)));
-      // Other threads may have made plans for other shapes meanwhile.
-      if (specialized_++ < most_specialized) use.plan = std::move(made);
-      else --specialized_;
-    } catch (const Error& e) {
-      // Only a node that does not run for these inputs can be wrong for them.
-      if (ends_run(e) || e.blame() == Blame::internal) throw;
-      ++refused_;
+  const Clock::time_point begin = Clock::now();
+  const SpareTime time{occasion.run, end};
+  const CancellationScope cancellation(&SpareTime::check, &time);
+  const StandardArithmetic arithmetic;
+  const ProfileScope scope(options_.profile.get(), ProfileEvent::Kind::load,
+                           "passes and plan for certain shapes");
+  try {
+    std::vector<ir::Type> types;
+    for (const Value& v : inputs) types.push_back(ir::Type::of(v));
+    SharedPlan made = plan(shared(specialize_graph_(imported_, options_, types)));
+    // Other threads may have made plans for other shapes meanwhile.
+    if (specialized_++ < most_specialized) use.plan = std::move(made);
+    else --specialized_;
+  } catch (const Error& e) {
+    if (time.is_over) {
+      use.longer_than = 2 * (Clock::now() - begin).count();
+      return;
     }
-  });
+    // Only a node that does not run for these inputs can be wrong for them.
+    if (ends_run(e) || e.blame() == Blame::internal) throw;
+    ++refused_;
+  }
   use.tried = true;
 }
 

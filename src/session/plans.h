@@ -8,6 +8,8 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 
 namespace rondel::session {
@@ -16,16 +18,22 @@ namespace rondel::session {
 /// made when runs need them: one in which extents of inputs differ although the model gives them
 /// the same name; and plans for certain shapes of all inputs, if a loop runs step by step
 /// otherwise. Where all shapes are known, more loops have native code. Such a plan is made once
-/// the runs with these shapes have taken longer than loading has. All plans give the same bits.
-/// Thread-safe.
+/// the runs with these shapes have taken longer than loading has, by a run whose deadline is far
+/// enough. All plans give the same bits. Thread-safe.
 class Plans {
  public:
+  using Clock = std::chrono::steady_clock;
+  /// The run that needs a plan.
+  struct Occasion {
+    const runtime::Run& run;
+    std::optional<Clock::time_point> deadline;
+  };
   /// The graph and the options must outlive the plans.
   Plans(const ir::Graph& imported, const SessionOptions&, const SharedResources&);
 
   /// The plan of one run. Tells the plans, when it is destroyed, how long the run has taken.
   class Choice;
-  Choice choose(std::span<const Value> inputs) const;
+  Choice choose(std::span<const Value> inputs, const Occasion&) const;
 
   /// The plan for all shapes, and its graph.
   const runtime::Plan& general() const { return *general_; }
@@ -33,7 +41,6 @@ class Plans {
   const compile::ExecutionLog& log() const { return *log_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
   using SharedPlan = std::shared_ptr<const runtime::Plan>;
 
   /// What is known of runs with certain shapes.
@@ -45,8 +52,8 @@ class Plans {
 
     std::atomic<int>& plans;           ///< the session's number of plans for certain shapes
     std::atomic<Clock::rep> spent{0};  ///< in runs of the general plan
-    std::timed_mutex making;
-    ResumableWork work;
+    std::mutex making;
+    std::atomic<Clock::rep> longer_than{0};  ///< what it takes to make the plan, as far as tried
     std::atomic<bool> tried{false};
     SharedPlan plan;  ///< null until `tried`, or if the model is refused for these shapes
   };
@@ -56,7 +63,9 @@ class Plans {
   bool names_agree(std::span<const Value> inputs) const;
   std::shared_ptr<ShapeUse> use_of(std::span<const Value> inputs) const;
   bool is_due(const ShapeUse&) const;
-  void specialize(ShapeUse&, std::span<const Value> inputs) const;
+  std::optional<Clock::time_point> end_of_planning(const ShapeUse&, const Occasion&) const;
+  void specialize(ShapeUse&, std::span<const Value> inputs, const Occasion&,
+                  Clock::time_point end) const;
 
   const ir::Graph& imported_;
   const SessionOptions& options_;

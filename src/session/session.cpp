@@ -35,14 +35,23 @@ Tensor copied(const runtime::Run& run, const Tensor& t) {
   return copy;
 }
 
-/// A value that shares no memory: the tensor itself if it is the only owner of its block, or else a
-/// copy.
+/// A row-major tensor that is the only owner of its block.
+bool is_alone(const Tensor& t) { return t.owner() && t.owner().use_count() <= 1 && t.contiguous(); }
+
+/// A small part of a block, which would keep all of the block. Blocks of a page may be kept.
+bool keeps_too_much(const Tensor& t) {
+  constexpr std::size_t page = 4096;
+  const std::size_t kept = runtime::Memory::bytes_kept(t);
+  return kept > page && kept / 2 > static_cast<std::size_t>(t.size()) * byte_size(t.dtype());
+}
+
+/// A value that shares no memory: the tensor itself if it is the only owner of its block and needs
+/// most of it, or else a copy.
 Value owned(const runtime::Run& run, Value v) {
   if (v.is_tensor()) {
     Tensor t = std::move(std::get<Tensor>(v));
     v = Value();
-    const bool alone = t.owner() && t.owner().use_count() <= 1;
-    return alone && t.contiguous() ? t : copied(run, t);
+    return is_alone(t) && !keeps_too_much(t) ? t : copied(run, t);
   }
   if (v.is_sequence()) {
     Sequence copy{v.sequence().dtype, nullptr};
@@ -59,16 +68,14 @@ Value owned(const runtime::Run& run, Value v) {
 
 /// Values that are the caller's from now on: they no longer count against the session's budget.
 std::vector<Value> given_away(std::vector<Value> values) {
-  for (const Value& v : values)
-    if (v.is_tensor()) runtime::Memory::uncount(v.tensor());
+  for (const Value& v : values) runtime::Memory::uncount(v);
   return values;
 }
 
 /// The same in place. If there is no memory for a copy, throws and leaves `v` unchanged.
 void own(const runtime::Run& run, Value& v) {
   const auto* t = std::get_if<Tensor>(&v);
-  const bool alone = t != nullptr && t->owner() && t->owner().use_count() <= 1;
-  if (!alone || !t->contiguous()) v = owned(run, v);
+  if (t == nullptr || !is_alone(*t)) v = owned(run, v);
 }
 
 }  // namespace
@@ -197,7 +204,7 @@ struct Session::Impl {
     {
       std::vector<Value> values = inputs();
       const session::ForkSafePlans::Use planned(plans);
-      const session::Plans::Choice choice = planned->choose(values);
+      const session::Plans::Choice choice = planned->choose(values, {run, watch.deadline()});
       const runtime::Plan& p = choice.plan();
       const runtime::FrameLease frame(p, run);
       for (std::size_t i = 0; i < values.size(); ++i) frame->set(p.params[i], std::move(values[i]));

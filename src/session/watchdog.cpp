@@ -124,18 +124,17 @@ class Watchdog : ForkAware {
 }  // namespace
 
 Watch::Watch(runtime::Run& run, const RunOptions& options) {
-  std::optional<Clock::time_point> deadline;
   if (options.deadline) {
     if (*options.deadline < longest_s)
-      deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                    std::chrono::duration<double>(*options.deadline));
+      deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                     std::chrono::duration<double>(*options.deadline));
   }
   if (options.terminate != nullptr && options.terminate->load())
     run.stop = static_cast<std::int32_t>(runtime::Stop::cancelled);
-  if (!deadline && options.terminate == nullptr && !options.interrupted) return;
+  if (!deadline_ && options.terminate == nullptr && !options.interrupted) return;
   watched_ = &run;
   Watchdog::watcher().add(
-      {&run, deadline, options.terminate, &options.interrupted, Clock::now() + pulse});
+      {&run, deadline_, options.terminate, &options.interrupted, Clock::now() + pulse});
 }
 
 void Watch::end() {

@@ -3,6 +3,9 @@
 
 #include <rondel/session.h>
 
+#include <chrono>
+#include <optional>
+
 namespace rondel::session {
 
 /// Ends runs at their deadlines and on request. One thread of the process watches all runs, so that
@@ -15,11 +18,13 @@ class Watch {
   ~Watch() { end(); }
   /// Stops watching. A stop flag that is set already stays set.
   void end();
+  std::optional<std::chrono::steady_clock::time_point> deadline() const { return deadline_; }
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
  private:
   runtime::Run* watched_ = nullptr;
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
 };
 
 }  // namespace rondel::session

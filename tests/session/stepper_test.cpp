@@ -118,6 +118,56 @@ TEST(Stepper, AfterALackOfMemoryEachValueIsOldOrNew) {
   EXPECT_EQ(first("w"), 1);
 }
 
+/// A stepper of two vectors of 12 KB. Fails for lack of memory, and returns their first elements.
+std::pair<float, float> after_a_lack_of_memory(const std::string& lines, int good_steps) {
+  const Session s = session_of(
+      "g (float[n] a, float[n] b, float[n] x) => (float[n] a1, float[n] b1) { t = Add (a, x) " +
+      lines + " }");
+  Stepper stepper(s, {{"a", "a1"}, {"b", "b1"}}, {{"a", filled(3000, 1)}, {"b", filled(3000, 2)}});
+  const std::map<std::string, Value> feeds{{"x", filled(3000, 3)}};
+  for (int k = 0; k < good_steps; ++k) stepper.step({}, feeds);
+  RunOptions small;
+  small.max_memory_bytes = good_steps == 0 ? 13'000 : 1000;  // one vector, or none
+  EXPECT_THAT(error_of([&] { stepper.step({}, feeds, small); }, Blame::limit),
+              HasSubstr("memory budget"));
+  const std::pair found(floats(stepper.value("a"))[0], floats(stepper.value("b"))[0]);
+  stepper.step({}, feeds);
+  return found;
+}
+
+/// Both new values come from one program, and there is memory for one of them.
+TEST(Stepper, AProgramWithoutMemoryForAllItsResultsGivesNone) {
+  EXPECT_EQ(after_a_lack_of_memory("a1 = Neg (t) b1 = Mul (t, b)", 0), std::pair(1.0F, 2.0F));
+}
+
+/// The first result could be written over `a`; there is no memory for the second one.
+TEST(Stepper, AProgramWithoutMemoryForAllItsResultsTakesNoInput) {
+  EXPECT_EQ(after_a_lack_of_memory("b1 = Mul (t, x) a1 = Mul (t, b)", 1), std::pair(8.0F, 12.0F));
+}
+
+/// That there is too much text is known after the program has run.
+TEST(Stepper, AProgramThatWritesTooMuchTextChangesNothing) {
+  const Session s = session_of(
+      "g (float[2] a, string[2] s, bool[2] c, float[2] x, string[2] t) => (float[2] a1, string[2] "
+      "s1) "
+      "{ n = Not (c) b = Where (n, a, x) a1 = Mul (b, x) s1 = Where (n, s, t) }");
+  Stepper stepper(s, {{"a", "a1"}, {"s", "s1"}},
+                  {{"a", filled(2, 1)}, {"s", Tensor::from<std::string>({2}, {"old", "old"})}});
+  const std::map<std::string, Value> feeds{
+      {"x", filled(2, 3)},
+      {"c", Tensor::zeros(DType::boolean, {2})},
+      {"t", Tensor::from<std::string>({2}, {std::string(10'000, 'x'), ""})}};
+  std::map<std::string, Value> chosen = feeds;
+  chosen["c"] = Tensor::from<bool>({2}, {true, true});
+  RunOptions small;
+  small.max_memory_bytes = 5000;
+  stepper.step({}, feeds);
+  EXPECT_THAT(error_of([&] { stepper.step({}, chosen, small); }, Blame::limit),
+              HasSubstr("memory budget"));
+  EXPECT_EQ(floats(stepper.value("a")), (std::vector<float>{3, 3}));
+  EXPECT_EQ(stepper.value("s").tensor().data_as<std::string>()[0], "old");
+}
+
 /// The last reader of the old value runs before the step that computes the new value.
 TEST(Stepper, AValueStaysUntilTheNextIsThere) {
   SessionOptions options;

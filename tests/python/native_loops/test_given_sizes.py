@@ -186,3 +186,54 @@ def test_a_run_that_begins_again_for_each_size_asks_for_no_more_rows(monkeypatch
     assert sessions["2", "0"].run(None, feeds)[0].shape == (4, 2, 3)  # first: check mode would write all rows that are asked for
     assert agree(sessions, made, feeds)
     assert sessions["2", "0"].how_it_ran()["node 'f0' (Loop)"] == "natively, as a whole"
+
+
+INNER_TRIPS = """count, rows = Loop ("", yes, zero) <body = inner (int64 j, bool c, int64 k) => (bool again, int64 next, float row) {
+      next = Add (k, one)  again = Less (next, length)  row = Cast <to = 1> (next) }>
+    sums = CumSum (rows, zero)  most = ReduceMax <keepdims = 1> (sums)  parts = Div (sums, most)  f = ReduceSum <keepdims = 0> (parts)"""
+A_STATE_GROWS = f"""main (int64 n, int64[k] lengths, float[1] s) => (float[l] out)
+  <int64 zero = {{0}}, int64 one = {{1}}, bool yes = {{1}}, int64[1] axis = {{0}}> {{
+  out = Loop (n, "", s) <body = b (int64 i, bool go, float[V] v) => (bool on, float[W] w) {{
+    on = Identity (go)  length = Gather (lengths, i)
+    {INNER_TRIPS}
+    item = Unsqueeze (f, axis)  w = Concat <axis = 0> (v, item)
+  }}>
+}}"""
+LONG_ROWS = f"""main (int64 n, int64[k] lengths, float[1] s) => (float[m, w] out)
+  <int64 zero = {{0}}, int64 one = {{1}}, bool yes = {{1}}, int64[1] width = {{1000}}> {{
+  out = Loop (n, "") <body = b (int64 i, bool go) => (bool on, float[w] r) {{
+    on = Identity (go)  length = Gather (lengths, i)
+    {INNER_TRIPS}
+    long = Expand (s, width)  r = Mul (long, f)
+  }}>
+}}"""
+
+
+@pytest.mark.parametrize("text, budget", [(A_STATE_GROWS, 20_000), (A_STATE_GROWS, 3_000), (LONG_ROWS, 300_000)])
+def test_sizes_of_an_earlier_run_do_not_count_against_a_smaller_budget(text, budget, monkeypatch):
+    monkeypatch.setenv("RONDEL_JIT", "2")
+    session = rondel.InferenceSession(model(text))
+    long, short = ({"n": np.array(50), "lengths": np.array([length] * 50), "s": np.ones(1, np.float32)} for length in (20_000, 3))
+    want = session.run(None, short)
+    for _ in range(2):  # the second has code of its own for these shapes
+        session.run(None, long)
+    for got, expected in zip(session.run(None, short, rondel.RunOptions(max_memory_bytes=budget)), want, strict=True):
+        np.testing.assert_array_equal(got, expected)
+    assert session.how_it_ran()["node 'out' (Loop)"] == "natively, as a whole"
+
+
+def test_a_budget_of_trips_is_told_where_memory_did_not_suffice_for_the_whole(monkeypatch):
+    """There is room for whole rows natively; step by step the state does not grow."""
+    monkeypatch.setenv("RONDEL_JIT", "2")
+    made = model("""main (int64 n, int64[k] lengths, float[m] x) => (float[l] last) <int64[1] zero = {0}> {
+      last = Loop (n, "", x) <body = b (int64 i, bool go, float[V] v) => (bool on, float[W] w) {
+        on = Identity (go)  length = Gather (lengths, i)  end = Unsqueeze (length, zero)
+        part = Slice (x, zero, end)  w = Concat <axis = 0> (v, part) }>
+    }""")
+    session = rondel.InferenceSession(made)
+    feeds = {"n": np.array(50), "lengths": np.zeros(50, np.int64), "x": np.ones(100, np.float32)}
+    with pytest.raises(rondel.LimitExceeded, match="trip 20: the budget of 20 trips is used up; raise the run's max_trips"):
+        session.run(None, feeds, rondel.RunOptions(max_memory_bytes=5_000, max_trips=20))
+    assert session.how_it_ran()["node 'last' (Loop)"].startswith("step by step: memory did not suffice")
+    with pytest.raises(rondel.LimitExceeded, match="state 'v' needs room for .*the memory budget of 700 bytes"):
+        session.run(None, feeds, rondel.RunOptions(max_memory_bytes=700))

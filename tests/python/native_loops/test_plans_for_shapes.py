@@ -1,5 +1,6 @@
 """Loops that run step by step are planned anew for shapes that come again: the same bits, faster."""
 
+import contextlib
 import threading
 import time
 
@@ -141,3 +142,49 @@ def test_what_is_not_to_be_optimised_is_not_planned_anew(monkeypatch, jit):
     for _ in range(4):
         session.run(None, feeds(3, 4))
     assert jit == "0" or len(steps(session)) == 2
+
+
+def test_a_run_spends_no_time_on_a_plan_that_its_deadline_leaves_no_room_for(monkeypatch, expected):
+    """Loading takes longer than half of the time: runs with that deadline leave the plan to one that has time."""
+    run_as(monkeypatch, "2")
+    session = rondel.InferenceSession(MODEL)
+    fed, came_to_their_end = feeds(3, 4), 0
+    session.run(None, fed)
+    for _ in range(100):
+        with contextlib.suppress(rondel.DeadlineExceeded):  # on a busy machine
+            assert bits(session.run(None, fed, rondel.RunOptions(deadline=0.0005))) == expected(MODEL, fed)
+            came_to_their_end += 1
+        if came_to_their_end == 3:
+            break
+    assert len(steps(session)) == 2 and came_to_their_end == 3
+    for _ in range(2):
+        assert bits(session.run(None, fed, rondel.RunOptions(deadline=1000))) == expected(MODEL, fed)
+    assert steps(session) == []
+
+
+def test_a_run_goes_on_without_a_plan_that_takes_too_long_to_make(monkeypatch):
+    run_as(monkeypatch, "2")
+    slow = []
+
+    def types(x):  # called again when the shapes are planned for
+        if slow:
+            time.sleep(slow[0])
+        return x
+
+    rondel.register_op("slow", "Same", lambda x: x.copy(), types=types)
+    try:
+        session = rondel.InferenceSession(onnx.parser.parse_model(f"""<ir_version: 10, opset_import: ["" : 21, "slow" : 1]>
+            g (int64 n, float[A,B] given) => (float[A,B] last, float total) {{ x = slow.Same (given) {LIST} }}"""))
+        fed = {"n": np.array(6), "given": feeds(3, 4)["x"]}
+        want = bits(session.run(None, fed))
+        session.run(None, fed)  # the first that is timed
+        slow.append(0.6)
+        assert bits(session.run(None, fed, rondel.RunOptions(deadline=1))) == want and len(steps(session)) == 2
+        slow[:] = [2]  # it is known now that a second is too short
+        assert bits(session.run(None, fed, rondel.RunOptions(deadline=1))) == want and len(steps(session)) == 2
+        slow.clear()
+        for _ in range(2):
+            assert bits(session.run(None, fed)) == want
+        assert steps(session) == []
+    finally:
+        rondel.unregister_op("slow", "Same")

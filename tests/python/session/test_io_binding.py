@@ -1,10 +1,11 @@
 """Runs with OrtValues, with inputs and outputs bound to memory, and on a thread of their own."""
 
+import asyncio
 import threading
 
 import numpy as np
 import pytest
-from models import f32, i64, refused, same, session
+from models import f32, i64, refused, run_options, same, session
 from runtimes import MUL, both
 
 import rondel
@@ -237,3 +238,65 @@ def test_run_async_says_what_went_wrong():
         s.run_async(None, {"x": f32(1)}, print)
     with refused(rondel.CallerError, "callback", "str"):
         s.run_async(None, {"x": f32(1), "k": i64(0)}, "print")
+
+
+@pytest.fixture
+def op_that_raises():
+    """A session whose op raises what is put into the list."""
+    raised = []
+
+    def op(x):
+        if raised:
+            raise raised[0]
+        return x
+
+    rondel.register_op("async", "Op", op)
+    yield session("main (float[n] x) => (float[n] y) { y = async.Op (x) }", domains={"async": 1}), raised
+    rondel.unregister_op("async", "Op")
+
+
+@pytest.mark.parametrize("error, text", [(ValueError("no"), "no"), (SystemExit(3), "SystemExit: 3"), (asyncio.CancelledError(), "CancelledError: ")])
+def test_run_async_calls_back_whatever_an_op_raises(error, text, op_that_raises, monkeypatch):
+    s, raised = op_that_raises
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    done, got = threading.Event(), []
+    raised.append(error)
+    s.run_async(None, {"x": f32(1)}, lambda *said: (got.append(said), done.set()))
+    assert done.wait(10)
+    ((outputs, _, failure),) = got
+    assert outputs == [] and text in failure
+
+
+class Later:
+    """In place of threading.Thread: the work waits for `join`."""
+
+    made = []
+
+    def __init__(self, target, name):
+        self.join = target
+        self.made.append(self)
+
+    def start(self):
+        pass
+
+
+def test_run_async_takes_the_options_as_they_are_then(monkeypatch):
+    """One RunOptions serves many runs: each has the values from when it was asked for. Only `terminate` reaches those under way."""
+    s = session("main (float[n] x) => (float[n] y) { y = RandomUniformLike <dtype = 1> (x) }")
+    one, given, got = run_options(deadline=100), {"x": f32(*range(9))}, []
+    want = [s.run(None, given, run_options(seed=k))[0] for k in range(3)]
+    monkeypatch.setattr("rondel.session.threading.Thread", Later)
+    for k in range(3):
+        one.seed = k
+        s.run_async(None, given, lambda *said: got.append(said), k, one)
+    one.deadline, one.max_trips, one.max_memory_bytes = 0, 0, 0
+    for late in Later.made[-3:]:
+        late.join()
+    assert [data for _, data, _ in got] == [0, 1, 2] and {failure for *_, failure in got} == {""}
+    for (outputs, *_), expected in zip(got, want, strict=True):
+        same(outputs[0], expected)
+    one.deadline, one.max_memory_bytes = None, 2**40
+    s.run_async(None, given, lambda *said: got.append(said), 3, one)
+    one.terminate = True
+    Later.made[-1].join()
+    assert "terminate flag" in got[-1][2]

@@ -1,9 +1,12 @@
 """Sizes: the memory budget of a session bounds tensors, stacks and text, and what is too large for any memory is refused before it is computed."""
 
+import resource
+from pathlib import Path
+
 import numpy as np
 import pytest
 import rondel
-from models import i64, model, options, refused, run, scalar, session, tensor
+from models import i64, model, options, refused, run, run_options, scalar, session, tensor
 
 STACKED = """
 main (int64 n, float[2, 2] x) => (float[] y) {
@@ -67,6 +70,7 @@ def test_the_memory_budget_counts_text(text, jit):
 RESULTS = {
     "tensor": "main (float[n] x) => (float[n] y) { y = Neg (x) }",
     "strings": "main (string[n] x) => (string[n] y) { y = StringConcat (x, x) }",
+    "optional": "main (float[n] x) => (optional(float[n]) y) { z = Neg (x)  y = Optional (z) }",
     "stack": """main (float[n] x) => (float[m, n] y) <bool yes = {1}, float one = {1}, float two = {2}> {
       last, y = Loop ("", yes, x) <body = b (int64 i, bool go, float[n] v) => (bool on, float[n] w, float[n] item) {
         w = Add (v, one)  item = Neg (w)  at = ReduceMax <keepdims = 0> (w)  on = Less (at, two)
@@ -86,6 +90,87 @@ def test_results_that_are_kept_do_not_count_against_the_budget(name, jit):
     s.run(None, {"x": x})
     with refused(rondel.LimitExceeded, "budget"):
         s.run(None, {"x": np.repeat(x, 12)})
+
+
+# The text makes it run step by step.
+GROWING = """main (int64 n, float[1, k] x, string[1] t) => (float[m, k] y, string[1] u) {
+  y, u = Loop (n, , x, t) <body = b (int64 i, bool go, float[a, k] v, string[1] s) => (bool on, float[c, k] w, string[1] s2) {
+    on = Identity (go)  z = Neg (x)  w = Concat <axis = 0> (v, z)  s2 = StringConcat (s, t)
+  }>
+}"""
+
+
+def test_results_that_grew_step_by_step_do_not_count_against_the_budget():
+    s = session(GROWING, options=options(max_memory_bytes=1_000_000))
+    feeds = {"n": scalar(100), "x": np.ones((1, 100), np.float32), "t": np.array(["a"], object)}
+    kept = [s.run(["y"], feeds)[0] for _ in range(25)]
+    assert "step by step" in str(s.how_it_ran())
+    assert all(y.shape == (101, 100) for y in kept)
+
+
+@pytest.mark.parametrize("jit", [True, False])
+@pytest.mark.parametrize("of_session", [True, False])
+@pytest.mark.parametrize(("vector", "extent", "budget"), [(50_000, 200, 600_000), (3000, 40, 30_000)], ids=["large", "small"])
+def test_workspaces_of_earlier_runs_do_not_count_but_those_in_use_do(vector, extent, budget, of_session, jit):
+    made = model("""g (float[n] x, float[p, p] s) => (float y, float d) {
+      zero = Constant <value = int64 {0}> ()
+      q = CumSum (x, zero)  u = CumSum (q, zero)  y = ReduceMax <keepdims = 0> (u)  d = Det (s)
+    }""")
+    own = options(jit=jit, max_memory_bytes=budget if of_session else 2**30)
+    ro = None if of_session else run_options(max_memory_bytes=budget)
+
+    def outcome(s, n, p):
+        try:
+            return s.run(None, {"x": np.ones(n, np.float32), "s": np.eye(p, dtype=np.float32)}, ro)[1]
+        except rondel.LimitExceeded:
+            return "refused"
+
+    s = session(made, options=own)  # two vectors nearly fill the budget
+    runs = [(vector, 1), (1, extent), (vector, extent), (vector, 1), (1, extent), (vector, 1)]
+    fresh = [outcome(session(made, options=own), *run) for run in runs]
+    assert [outcome(s, *run) for run in runs] == fresh
+    assert fresh[0] == fresh[1] == 1 and fresh[2] == "refused"
+
+
+PARTS = {
+    "rows": "start = Constant <value_ints = [7]> ()  end = Constant <value_ints = [8]> ()  y = Slice (e, start, end)",
+    "split": "sizes = Constant <value_ints = [1, 499]> ()  y, rest = Split <axis = 0> (e, sizes)",
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_small_part_of_a_large_value_keeps_no_more_than_itself(name):
+    s = session(f"g (float[n, m] x, int64 i) => (float[a, m] y) {{ e = CumSum (x, i)  {PARTS[name]} }}")
+    feeds = {"x": np.ones((500, 2000), np.float32), "i": scalar(0)}
+    held = lambda: int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()  # noqa: E731
+    s.run(None, feeds)
+    before = held()
+    kept = [s.run(None, feeds)[0] for _ in range(30)]  # of values of 4 MB
+    assert held() - before < 40e6
+    assert all(y.shape == (1, 2000) for y in kept)
+
+
+@pytest.mark.parametrize(
+    ("most", "trips", "budget"),
+    [
+        (200, 200, 3_350_000),  # the old room's arena is free before the new one is claimed
+        (100_000, 150, 2_700_000),  # so is an arena for more room than fits
+    ],
+)
+def test_a_growing_loop_needs_memory_for_one_arena(most, trips, budget, monkeypatch):
+    monkeypatch.setenv("RONDEL_JIT", "2")
+    s = session(
+        """g (int64 n, int64 last, float[1000] x) => (float[m] y, float[q] z) <bool yes = {1}, int64 zero = {0}> {
+          y, z = Loop (n, yes, x) <body = b (int64 k, bool go, float[p] v) => (bool on, float[p2] w, float it) {
+            w = Concat <axis = 0> (v, x)  length = Size (w)  on = Less (length, last)
+            c = CumSum (w, zero)  d = CumSum <reverse = 1> (c, zero)  e = CumSum (d, zero)  it = ReduceMax <keepdims = 0> (e)
+          }>
+        }""",
+        options=options(max_memory_bytes=budget),
+    )
+    y, _ = s.run(None, {"n": scalar(most), "last": scalar(1000 * (trips + 1)), "x": np.ones(1000, np.float32)})
+    assert y.shape == (1000 * (trips + 1),)
+    assert list(s.how_it_ran().values()) == ["natively, as a whole"]
 
 
 def test_the_memory_budget_bounds_one_value():

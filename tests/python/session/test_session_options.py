@@ -450,6 +450,29 @@ def test_profiles_say_how_loops_ran(folder):
         session(LOOP, options=options(enable_profiling=True, profile_file_prefix="no/such/folder/times"))
 
 
+MANY_SHAPES = """main (int64 n, int64[r] tail, float[1, 1] x) => (float[k] y) <int64 one = {1}, int64[1] zero = {0}, int64[1] ones = {1}> {
+  y = Loop (n, "") <body = b (int64 i, bool go) => (bool on, float item) {
+    on = Identity (go)  next = Add (i, one)  height = Unsqueeze (next, zero)  image = Concat <axis = 0> (height, tail)
+    rank = Shape (image)  block = Expand (ones, rank)  all = ReduceProd <keepdims = 1> (image)
+    shape = Concat <axis = 0> (ones, ones, all)  v = Expand (x, shape)  c = Col2Im (v, image, block)  item = ReduceSum <keepdims = 0> (c)
+  }>
+}"""
+
+
+def test_a_profile_keeps_the_names_of_plans_that_its_run_has_dropped(folder, monkeypatch):
+    """A step whose plan depends on shapes keeps the plans of 64 of them."""
+    monkeypatch.setenv("RONDEL_JIT", "0")
+
+    def names(trips):
+        s = session(MANY_SHAPES, options=options(enable_profiling=True))
+        feeds = {"n": np.array(trips), "tail": i64(2), "x": np.ones((1, 1), np.float32)}
+        same(s.run(None, feeds)[0], np.arange(2, 2 + 2 * trips, 2, dtype=np.float32))
+        return {e["name"] for e in json.load(open(s.end_profiling())) if not e["name"].startswith("trip ")}
+
+    few = names(3)
+    assert "node 'c' (Col2Im)" in few and names(150) == few
+
+
 def test_a_profile_is_written_when_its_session_ends(folder):
     made = options(enable_profiling=True)
     sessions = [session(LOOP, options=made) for _ in range(2)]

@@ -76,6 +76,9 @@ class Variables {
       v = g_.root().params[static_cast<std::size_t>(input - g_.input_names.begin())];
     else v = as_input(name);
     require_floats(g_, v, name, "wrt");
+    require(g_.value(v).type.dtype() != DType::f8e8m0,
+            "wrt '{}' is {}, which has neither zero nor negative numbers, so it holds no gradient",
+            name, ir::to_text(g_.value(v).type));
     require(std::ranges::find(values_, v) == values_.end(), "wrt names '{}' twice", name);
     values_.push_back(v);
   }

@@ -9,11 +9,24 @@ from ..errors import CallerError
 from ..models import model_source
 from . import checks, losses
 
-# Operands of floats that are settings of an op, not weights.
+# Operands of floats that are settings of an op, not weights: scales of quantized tensors, for instance. Of ops on bytes, all floats are scales.
+_ALL = range(1 << 31)
 _SETTINGS = {
     "BatchNormalization": (3, 4), "Dropout": (1,), "OneHot": (2,), "QuantizeLinear": (1, 2), "DequantizeLinear": (1, 2),
-    "Resize": (1, 2), "Upsample": (1,),
+    "Resize": (1, 2), "Upsample": (1,), "MatMulNBits": (2, 3), "MatMulBnb4": (2,), "GatherBlockQuantized": (2, 3),
+    "MatMulIntegerToFloat": (2, 3), "DynamicQuantizeMatMul": (2,), "DynamicQuantizeLSTM": (8, 10), "QAttention": (3, 4),
+    "QGemm": _ALL, "QEmbedLayerNormalization": _ALL,
 }  # fmt: skip
+
+
+def _settings(node):
+    return _ALL if node.op_type.startswith("QLinear") else _SETTINGS.get(node.op_type, ())
+
+
+def _stops_gradients(node):
+    return node.op_type == "QuantizeLinear" or node.op_type.startswith("QLinear")
+
+
 _DOMAIN = "rondel.train"
 
 
@@ -36,6 +49,16 @@ def read_by(node):
     for graph in subgraphs(node):
         for inner in graph.node:
             yield from read_by(inner)
+        yield from (output.name for output in graph.output)
+
+
+def _read_with_gradient(node):
+    """`read_by` without what only nodes read that stop gradients."""
+    yield from filter(None, node.input)
+    for graph in subgraphs(node):
+        for inner in graph.node:
+            if not _stops_gradients(inner):
+                yield from _read_with_gradient(inner)
         yield from (output.name for output in graph.output)
 
 
@@ -126,12 +149,18 @@ class TrainedModel:
             if needed.isdisjoint(node.output):
                 continue
             needed.update(read_by(node))
-            settings = _SETTINGS.get(node.op_type, ())
-            found.update(name for k, name in enumerate(node.input) if k not in settings)
-            for inner in (n for graph in subgraphs(node) for n in all_nodes(graph)):
-                settings = _SETTINGS.get(inner.op_type, ())
-                found.update(name for k, name in enumerate(inner.input) if k not in settings)
+            for one in (node, *(n for graph in subgraphs(node) for n in all_nodes(graph))):
+                settings = _settings(one)
+                found.update(name for k, name in enumerate(one.input) if k not in settings)
         return [name for name, t in self.initializers.items() if name in found and len(t.dims) > 0]
+
+    def behind_quantization(self, names, result):
+        """Those of the initializers `names` that reach a result through QuantizeLinear and its kin only, where gradients end."""
+        reached = {result}
+        for node in reversed(self.graph.node):
+            if not reached.isdisjoint(node.output) and not _stops_gradients(node):
+                reached.update(_read_with_gradient(node))
+        return [name for name in names if name not in reached]
 
 
 class Form:

@@ -114,6 +114,11 @@ class Trainer:
                 f"train: there is nothing to train: of the initializers, the loss depends on {checks.listed(known)}"
                 f"{', all of which are frozen' if known else '; name some in trained=, of ' + checks.listed(self._model.initializers)}"
             )
+        if stuck := self._model.behind_quantization(names, self._compared):
+            warnings.warn(
+                f"train: {checks.listed(stuck)} cannot change: QuantizeLinear lies between and has no gradient; train the model before it is quantized, or name them in frozen=",
+                ModelWarning, stacklevel=3,
+            )  # fmt: skip
         return names
 
     def _running_statistics(self, frozen):
@@ -198,8 +203,9 @@ class Trainer:
     def step(self, batch: Mapping[str, Any], run_options: RunOptions | None = None) -> float:
         """Makes one step on a mapping of arrays by input name. Returns the loss before the update, a float.
 
-        A step is atomic: after an error or a deadline all parameters are unchanged. Ctrl-C may come too late to end the step; `steps`
-        tells whether the step was made. Errors are those of InferenceSession.run.
+        A step is atomic: after an error or a deadline all parameters are unchanged. Only if memory runs out during the update
+        (LimitExceeded), each parameter and each part of the optimizer's state is either the old or the new one. Ctrl-C may come too
+        late to end the step; `steps` tells whether the step was made. Errors are those of InferenceSession.run.
         """
         options = checked_options(run_options, RunOptions, "run_options")
         feeds = {**self._checked_batch(batch), self._step.rate: np.float64(self.learning_rate)}

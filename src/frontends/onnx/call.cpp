@@ -269,6 +269,12 @@ std::vector<ValueId> Importer::convert(const pb::NodeProto& n, Scope& scope, con
     const bool later = find_schema(n.op_type(), newest_version(domain), domain) != nullptr;
     if (later) fail("{} does not exist yet in that version", op_text(n, version));
     if (domain == microsoft_domain) unsupported("{} is not supported", op_text(n, version));
+    if (domain == nchwc_domain)
+      unsupported(
+          "{} has its operands in the order that one processor likes; save the optimised model "
+          "with "
+          "ORT_ENABLE_EXTENDED instead of ORT_ENABLE_ALL",
+          op_text(n, version));
     fail(
         "{} is not known: neither ONNX nor a function of the model defines it; if it is an op of "
         "your own, register it first (rondel.register_op, --ops FILE.py; in C++ "

@@ -33,9 +33,11 @@ void convert_rule(ir::TypeContext& c) {
   c.holds_while();
 }
 
+/// No gradient flows through f8e8m0, which has neither zero nor negative numbers.
 std::vector<ir::ValueId> convert_gradient(ir::Builder& b, const ir::Node& node,
                                           std::span<const ir::ValueId> adjoints) {
-  return {as(b, adjoints[0], dtype_of(b, node.inputs[0]))};
+  const DType from = dtype_of(b, node.inputs[0]);
+  return {from == DType::f8e8m0 ? ir::ValueId::none : as(b, adjoints[0], from)};
 }
 
 const ir::OpEntry convert{{

@@ -39,7 +39,7 @@ void q_linear_conv_rule(ir::TypeContext& c) {
 /// A list with one element for each channel, aligned with axis 1 of y; one element stays.
 ir::ValueId for_channels(ir::Builder& b, ir::ValueId v, std::int64_t spatial) {
   const ir::Type& t = b.graph().value(v).type;
-  if (!t.has_rank()) unsupported("a quantized convolution with a scale of unknown rank");
+  if (!t.has_rank()) unsupported("w_scale is {}; its rank must be known", to_text(t));
   if (t.rank() == 0 || spatial == 0) return v;
   ir::Ints axes(static_cast<std::size_t>(spatial));
   std::iota(axes.begin(), axes.end(), 1);
@@ -54,7 +54,12 @@ std::vector<ir::ValueId> quantized_convolution(ir::Builder& b, const ir::Node& n
   const ir::Type& type = b.graph().value(sums).type;
   if (!type.has_rank()) unsupported("a quantized convolution of tensors of unknown rank");
   const std::int64_t spatial = type.rank() - 2;
-  if (has_input(n, QConv::bias)) sums = b("add", {sums, for_channels(b, in(QConv::bias), spatial)});
+  if (has_input(n, QConv::bias)) {
+    ir::ValueId bias = in(QConv::bias);
+    if (!b.graph().value(bias).type.has_rank()) bias = b("reshape", {bias, b.integers({0})});
+    bias = with_extent_of(b, bias, 0, in(QConv::w), 0, {"B", "w"});
+    sums = b("add", {sums, for_channels(b, bias, spatial)});
+  }
   const ir::ValueId scale = product_scale(b, one_as_scalar(b, in(QConv::x_scale)),
                                           for_channels(b, in(QConv::w_scale), spatial),
                                           one_as_scalar(b, in(QConv::y_scale)));

@@ -58,7 +58,7 @@ ir::ValueId for_rows(ir::Builder& b, const ir::Node& n, std::size_t k) {
 ir::ValueId centered_and_scaled(ir::Builder& b, ir::ValueId x, ir::ValueId zero,
                                 ir::ValueId scale) {
   const ir::ValueId centered = b("sub", {as(b, x, DType::f32), as(b, zero, DType::f32)});
-  return b("mul", {centered, as(b, scale, DType::f32)});
+  return in_own_shape(b, b("mul", {centered, as(b, scale, DType::f32)}), x, {zero, scale});
 }
 
 std::vector<ir::ValueId> quantized_product(ir::Builder& b, const ir::Node& n) {

@@ -42,6 +42,12 @@ void quantize_rule(ir::TypeContext& c) {
   require((is_float(from) && !is_small_float(from)) || from == DType::i32,
           "input 0 is {}; expected a float of 16 bits and up or i32", name(from));
   require_scale(c, 1);
+  const ir::Type& computed = c.attributes().type("precision");
+  const DType exact = computed.is_tensor() ? computed.dtype() : DType::f32;
+  require(is_float(exact) && !is_small_float(exact),
+          "precision is {}; expected a float of 16 bits and up", name(exact));
+  const std::int64_t saturate = c.attributes().i("saturate", 1);
+  require(saturate == 0 || saturate == 1, "saturate is {}; expected 0 or 1", saturate);
   const ir::Type& asked = c.attributes().type("output_dtype");
   DType to = asked.is_tensor() ? asked.dtype() : DType::u8;
   if (c.has(2)) {

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "ops/type_rules.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace rondel::ops {
@@ -47,6 +48,17 @@ void require_parameter(const Type& given, const ProductOperand& o, Conditions& c
           to_text(given), to_text(o.type), o.left ? "row" : "column");
 }
 
+/// Whether `from` certainly has no axis that `to` lacks, and each of its extents is 1 or that of
+/// `to`.
+bool certainly_broadcast(const Type& from, const Type& to) {
+  if (!from.has_rank() || !to.has_rank() || from.rank() > to.rank()) return false;
+  for (std::int64_t a = 0; a < from.rank(); ++a) {
+    const Extent& own = from.extent(a);
+    if (!(own == Extent(1)) && !(own == to.extent(a + to.rank() - from.rank()))) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void product_rule(ir::TypeContext& c, const ProductInputs& inputs, DType result) {
@@ -80,8 +92,10 @@ void require_sound_scale(const ir::TypeContext& c, std::size_t k) {
   const Tensor list = scale->packed();
   for (std::int64_t i = 0; i < list.size(); ++i) {
     const float v = list.data_as<float>()[i];
-    require(std::isfinite(v) && v >= 0, "the scale, input {}, has {}; expected a finite number", k,
-            v);
+    require(std::isfinite(v) && v >= 0,
+            "the scale, input {}, has {}; expected a finite number "
+            "that is not negative",
+            k, v);
   }
 }
 
@@ -89,9 +103,22 @@ ir::ValueId one_as_scalar(ir::Builder& b, ir::ValueId v) {
   return b("reshape", {v, b.integers({})});
 }
 
+ir::ValueId in_own_shape(ir::Builder& b, ir::ValueId y, ir::ValueId x,
+                         std::initializer_list<ir::ValueId> others) {
+  const Type type = b.graph().value(y).type, like = b.graph().value(x).type;
+  if (std::ranges::all_of(others, [&](ir::ValueId v) {
+        return certainly_broadcast(b.graph().value(v).type, like);
+      }))
+    return y;
+  if (type.has_rank() && like.has_rank() && type.rank() != like.rank())
+    return b("reshape", {y, b("shape", {x})}, {{"allowzero", 1}});
+  return in_shape_of(b, y, x);
+}
+
 ir::ValueId requantized(ir::Builder& b, ir::ValueId sums, ir::ValueId scale,
                         ir::ValueId zero_point) {
-  const ir::ValueId scaled = b("mul", {as(b, sums, DType::f32), scale});
+  const ir::ValueId scaled = in_own_shape(b, b("mul", {as(b, sums, DType::f32), scale}), sums,
+                                          {scale});
   return b("quantize_linear", {scaled, b.scalar(DType::f32, 1), zero_point});
 }
 

@@ -21,8 +21,12 @@ void product_rule(ir::TypeContext&, const ProductInputs&, DType result);
 void require_sound_scale(const ir::TypeContext&, std::size_t k);
 /// A tensor with one element, as a scalar.
 ir::ValueId one_as_scalar(ir::Builder&, ir::ValueId);
+/// `y`, made of x and `others`, scales and zero points that may not make it larger, in the shape of
+/// x. A vector of one scale may have made an axis where x has none.
+ir::ValueId in_own_shape(ir::Builder&, ir::ValueId y, ir::ValueId x,
+                         std::initializer_list<ir::ValueId> others);
 /// saturate(round(sums * scale) + zero_point), in the dtype of the zero point. `sums` is i32.
-/// `scale` is broadcast to it and is multiplied in f32.
+/// `scale` is multiplied in f32. The result has the shape of `sums`.
 ir::ValueId requantized(ir::Builder&, ir::ValueId sums, ir::ValueId scale, ir::ValueId zero_point);
 /// a_scale * b_scale / y_scale, in f32.
 ir::ValueId product_scale(ir::Builder&, ir::ValueId a_scale, ir::ValueId b_scale,

@@ -173,6 +173,7 @@ SCALED = {
     "in blocks, by the run": (
         dequantizing("uint8[A,B]", "float[C,D]", "uint8[C,D]", "<axis = -2, block_size = 2>"), u8(*range(14)).reshape(7, 2), (4, 2), u8(*range(8)).reshape(4, 2)
     ),
+    "one scale in a list, of a number": (dequantizing("uint8", "float[1]", "uint8[1]"), np.array(7, np.uint8), (1,), u8(3)),
     "narrow results": (
         dequantizing("uint8[3,4]", "float[4]", "", "<output_dtype = 10>", result="float16"), u8(*range(12)).reshape(3, 4), (4,), None
     ),
@@ -201,6 +202,47 @@ def test_a_scale_gets_the_sum_over_what_it_scales(case):
     assert got.dtype == np.float32
     np.testing.assert_array_equal(got, want)
     np.testing.assert_array_equal(elsewhere(made, feeds)[-1], want)
+
+
+@pytest.mark.parametrize("x_extents, extents", [("[A,B]", "[C,D]"), ("[A,B]", "[1,1]"), ("[A,B]", "[1,1,1]"), ("[A]", "[C]")])
+def test_one_scale_of_any_rank_gets_the_whole_sum(x_extents, extents):
+    """ONNX Runtime refuses one scale for a tensor of several blocks."""
+    shape = (1,) * (extents.count(",") + 1)
+    made = rondel.grad(parser.parse_model(dequantizing(f"uint8{x_extents}", f"float{extents}", "", "<axis = -1, block_size = 2>")), wrt="scale", outputs="y", seed="dy")
+    x = u8(*range(10)).reshape(*[2] * x_extents.count(","), -1)
+    feeds = {"x": x, "scale": np.full(shape, 3, np.float32), "dy": np.arange(10, dtype=np.float32).reshape(x.shape)}
+    (got,) = rondel.InferenceSession(made.SerializeToString()).run(["grad_scale"], feeds)
+    np.testing.assert_array_equal(got, np.full(shape, (x * feeds["dy"]).sum()))
+
+
+NARROW = ["float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float4e2m1"]
+
+
+@pytest.mark.parametrize("narrow", NARROW)
+@pytest.mark.parametrize("extents, shape, how", [("", (), ""), ("[2]", (2,), "<axis = 0>"), ("[2,N]", (2, 2), "<axis = 1, block_size = 2>")])
+def test_narrow_floats_get_gradients_through_their_scales(narrow, extents, shape, how):
+    """y = (x - zero) * scale: x gets dy * scale, and the zero point less the sum of this over what it is for. All numbers have few bits."""
+    made = rondel.grad(parser.parse_model(dequantizing(f"{narrow}[2,4]", f"float{extents}", f"{narrow}{extents}", how)), wrt=["x", "zero"], outputs="y", seed="dy")
+    dtype = helper.tensor_dtype_to_np_dtype(getattr(onnx.TensorProto, narrow.upper()))
+    scale = np.array([0.5, 1, 2, 0.5][: int(np.prod(shape))], np.float32).reshape(shape)
+    feeds = {"x": np.ones((2, 4), dtype), "scale": scale, "zero": np.ones(shape, dtype), "dy": np.float32([[1, 0, -1, 1], [1, -1, 1, 0]])}
+    by_x, by_zero = rondel.InferenceSession(made.SerializeToString()).run(["grad_x", "grad_zero"], feeds)
+    want = feeds["dy"] * (np.repeat(scale, 2, 1) if len(shape) == 2 else scale.reshape(-1, *[1] * len(shape)))
+    sums = {0: want.sum(), 1: want.sum(1), 2: want.reshape(2, 2, 2).sum(2)}[len(shape)]
+    assert by_x.dtype == by_zero.dtype == dtype
+    np.testing.assert_array_equal(by_x.astype(np.float32), want)
+    np.testing.assert_array_equal(by_zero.astype(np.float32), -sums)
+
+
+def test_powers_of_two_have_no_gradients():
+    """float8e8m0 has neither zero nor negative numbers."""
+    model = parser.parse_model(dequantizing("float8e4m3fn[3]", "float8e8m0", "", "<output_dtype = 1>"))
+    with pytest.raises(rondel.CallerError, match="wrt 'scale' is f8e8m0.*holds no gradient"):
+        rondel.grad(model, wrt="scale", outputs="y", seed="dy")
+    text = '<ir_version: 12, opset_import: ["" : 24]> f (float[3] x) => (float[3] y) { p = Cast <to = 24> (x) y = Cast <to = 1> (p) }'
+    made = rondel.grad(parser.parse_model(text), wrt="x", outputs="y", seed="dy")
+    (got,) = rondel.InferenceSession(made.SerializeToString()).run(["grad_x"], {"x": np.ones(3, np.float32), "dy": np.float32([1, -1, 0])})
+    assert got.tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("opset", [13, 15])

@@ -3,6 +3,7 @@
 import signal
 import threading
 import time
+import warnings
 
 import models
 import numpy as np
@@ -56,6 +57,41 @@ def test_the_loss_may_be_an_output_of_the_model():
 
 
 # ---- which initializers are trained
+
+
+def quantized_net(text, **initializers):
+    proto = models.model(text, domains={"com.microsoft": 1})
+    proto.graph.initializer.extend(numpy_helper.from_array(v, k) for k, v in initializers.items())
+    return proto
+
+
+BYTES, SCALES, SHIFT = np.ones((4, 2), np.uint8), np.ones(2, np.float32), np.zeros(2, np.float32)
+
+
+def test_scales_of_quantized_weights_are_settings():
+    """Trained if they are named."""
+    few = dict(w=np.ones((2, 1, 8), np.uint8), s=np.ones((2, 1), np.float32), z=np.ones((2, 1), np.float32))
+    for text, weights in (
+        ("f (float[N, 4] x) => (float[N, 2] y) { d = DequantizeLinear <axis = 1> (w, s)  p = MatMul (x, d)  y = Add (p, b) }", dict(w=BYTES, s=SCALES)),
+        ("f (float[N, 4] x) => (float[N, 2] y) { p = com.microsoft.DynamicQuantizeMatMul (x, w, s)  y = Add (p, b) }", dict(w=BYTES, s=SCALES)),
+        ("f (float[N, 16] x) => (float[N, 2] y) { p = com.microsoft.MatMulNBits <K = 16, N = 2, block_size = 16> (x, w, s, z)  y = Add (p, b) }", few),
+    ):
+        proto = quantized_net(text, b=SHIFT, **weights)
+        assert list(train.Trainer(proto, "mse").parameters) == ["b"], text
+        assert set(train.Trainer(proto, "mse", trained=["b", "s"]).parameters) == {"b", "s"}
+
+
+def test_a_weight_behind_a_quantization_is_named_in_a_warning():
+    text = """f (float[N, 4] x) => (float[N, 2] y) <float s = {0.5}, uint8 z = {3}> {
+        q = QuantizeLinear (w, s, z)  d = DequantizeLinear (q, s, z)  p = MatMul (x, d)  y = Add (p, b) }"""
+    proto = quantized_net(text, w=np.ones((4, 2), np.float32), b=SHIFT)
+    with pytest.warns(rondel.ModelWarning, match="'w' cannot change: QuantizeLinear lies between") as caught:
+        trainer = train.Trainer(proto, "mse")
+    assert caught[0].filename == __file__ and list(trainer.parameters) == ["w", "b"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert list(train.Trainer(proto, "mse", frozen="w").parameters) == ["b"]
+
 
 
 def test_weights_are_trained_and_settings_are_not():
@@ -341,6 +377,36 @@ def test_a_failed_step_changes_nothing():
     assert all(np.array_equal(x, before[name]) for name, x in trainer.parameters.items())
     trainer.step({"x": X, "labels": LABELS})
     assert trainer.steps == 2
+
+
+@pytest.mark.parametrize("optimizer", [train.Adam(lr=0.01), train.SGD(lr=0.01, momentum=0.9)])
+def test_a_step_without_enough_memory_leaves_old_or_new_values(optimizer, tmp_path):
+    proto = models.model("""g (float[b, 100] x, float[b, 50] t) => (float loss) {
+      y = Gemm (x, w, c) d = Sub (y, t) e = Mul (d, d) loss = ReduceMean <keepdims = 0> (e)
+    }""")
+    random = np.random.default_rng(0)
+    for name, shape in {"w": (100, 50), "c": (50,)}.items():
+        proto.graph.initializer.append(numpy_helper.from_array(random.normal(size=shape).astype(np.float32), name))
+    batch = {"x": random.normal(size=(4, 100)).astype(np.float32), "t": random.normal(size=(4, 50)).astype(np.float32)}
+
+    def state(trainer):
+        trainer.save(tmp_path / "state.npz")
+        return dict(np.load(tmp_path / "state.npz"))
+
+    trainer = train.Trainer(proto, "loss", optimizer)
+    before = state(trainer)
+    trainer.step(batch)
+    after = state(trainer)
+    refused = 0
+    for budget in range(40_000, 100_000, 5000):
+        trainer = train.Trainer(proto, "loss", optimizer, sess_options=models.options(max_memory_bytes=budget))
+        try:
+            trainer.step(batch)
+        except rondel.LimitExceeded:
+            refused += 1
+        for name, value in state(trainer).items():
+            assert np.array_equal(value, before[name]) or np.array_equal(value, after[name]), (budget, name)
+    assert 2 < refused < 12
 
 
 def test_ctrl_c_leaves_whole_steps():

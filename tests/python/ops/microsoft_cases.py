@@ -133,7 +133,11 @@ FEW_BITS = [
     n_bits(4, 64, 32, "real"),
     n_bits(4, 48, 16, "bytes", np.float16),
     n_bits(4, 64, 32, "bytes", accuracy_level=1),
-    case("MatMulNBits", {**n_bits(4, 32, 16).feeds, "g_idx": bytes_(np.int32, 32, least=0, most=1)}, K=32, N=5, bits=4, block_size=16),
+    *(
+        case("MatMulNBits", {**n_bits(4, columns, 16).feeds, "g_idx": bytes_(np.int32, given, least=0, most=1)}, K=columns, N=5, bits=4, block_size=16)
+        for columns, given in ((32, 32), (40, 48))
+    ),
+    case("MatMulNBits", n_bits(4, 40, 16, "bytes").feeds | {"scales": real(5, 3), "zero": bytes_(np.uint8, 5, 2)}, K=40, N=5, block_size=16),
 ]
 
 
@@ -171,6 +175,18 @@ EMBEDDING = {
     "gamma": real(8),
     "beta": real(8),
 }
+
+
+def quantised_embedding(of, **more):
+    tables = {k: weights(of, *v.shape) for k, v in EMBEDDING.items() if v.dtype == np.float32}
+    order = ["ids", "segments", "words", "positions", "segment_table", "gamma", "beta"]
+    inputs = {k: tables.get(k, EMBEDDING[k]) for k in order} | {"mask": None}
+    inputs |= {f"{k}_scale": scale(0.01 * (i + 1)) for i, k in enumerate(tables)}
+    inputs |= {f"{k}_zero": np.array(3 * i, of) for i, k in enumerate(tables)}
+    return case("QEmbedLayerNormalization", inputs | more, ("out", "lengths"), epsilon=1e-3)
+
+
+NO_SEGMENTS = dict.fromkeys(["segments", "segment_table", "segment_table_scale", "segment_table_zero"])
 NORMALIZATIONS = [
     case("SkipLayerNormalization", LAYER),
     case("SkipLayerNormalization", {**LAYER, "beta": real(8), "bias": real(8)}, ("out", "", "", "sum"), epsilon=1e-3),
@@ -185,6 +201,8 @@ NORMALIZATIONS = [
     case("EmbedLayerNormalization", {**EMBEDDING, "mask": int32([1, 1, 1, 0], [1, 0, 0, 0])}, ("out", "lengths", "sum"), epsilon=1e-3),
     case("EmbedLayerNormalization", {**EMBEDDING, "mask": None, "at": bytes_(np.int32, 2, 4, least=0, most=5)}, ("out", "lengths")),
     case("EmbedLayerNormalization", {**EMBEDDING, "segments": None, "segment_table": None}, ("out", "lengths")),
+    *(quantised_embedding(of, mask=int32([1, 1, 1, 0], [1, 0, 0, 0])) for of in (np.uint8, np.int8)),
+    quantised_embedding(np.uint8, **NO_SEGMENTS),
 ]
 
 HEADS, SIZE = 2, 4

@@ -1,9 +1,10 @@
 """Products of quantized operands: what they refuse, and loops. test_ops_against_onnxruntime.py compares results."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 import rondel
-from models import in_onnxruntime, model, run
+from models import in_onnxruntime, model, refused, run
 
 
 @pytest.mark.parametrize("bad", ["nan", "inf", "-1"])
@@ -16,8 +17,67 @@ def test_wrong_scales(place, bad):
     for initializer in source.graph.initializer:
         if initializer.name in scales:
             initializer.float_data[:] = [scales[initializer.name]]
-    with pytest.raises(rondel.CallerError, match="the scale, input [146], has .*; expected a finite number"):
+    with pytest.raises(rondel.CallerError, match="the scale, input [146], has .*; expected a finite number that is not negative"):
         rondel.InferenceSession(source)
+
+
+CONVOLUTION = """f (uint8[1,4,5,5] x, float xs, uint8 xz, int8[A,B,C,D] w, float[E] ws, int8 wz, float ys, uint8 yz, int32[F] bias) => (uint8[N,M,H,W] y) {
+    y = QLinearConv (x, xs, xz, w, ws, wz, ys, yz, bias) }"""
+
+
+def scaled(name, *shape):
+    return {f"{name}s": np.full(shape, 0.5, np.float32), f"{name}z": np.array(0, np.int8 if name == "w" else np.uint8)}
+
+
+def convolved(channels, scales, biases):
+    feeds = {"x": np.ones((1, 4, 5, 5), np.uint8), "w": np.ones((channels, 4, 3, 3), np.int8), "bias": np.ones(biases, np.int32)}
+    return feeds | scaled("x") | scaled("w", scales) | scaled("y")
+
+
+@pytest.mark.parametrize("channels, scales, biases, word", [
+    (1, 6, 1, "'the result' has extent 6 on axis 1"), (1, 1, 6, "'B' has extent 6 on axis 0 and 'w' has 1"), (6, 6, 1, "'B' has extent 1 on axis 0 and 'w' has 6"),
+])  # fmt: skip
+def test_channels_are_not_broadcast_to_what_the_run_finds(channels, scales, biases, word):
+    with refused(rondel.CallerError, word, "QLinearConv"):
+        run(CONVOLUTION, convolved(channels, scales, biases))
+
+
+@pytest.mark.parametrize("channels, scales", [(1, 1), (6, 1), (6, 6)])
+def test_a_bias_may_have_an_unknown_rank(channels, scales):
+    feeds = convolved(channels, scales, channels)
+    source = model(CONVOLUTION)
+    (wanted,) = run(source, feeds)
+    assert wanted.shape == (1, channels, 3, 3)
+    source.graph.input[-1].type.tensor_type.ClearField("shape")
+    assert run(source, feeds)[0].tolist() == wanted.tolist() == in_onnxruntime(source.SerializeToString(), feeds)[0].tolist()
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float8e4m3fn"])
+@pytest.mark.parametrize("rows, columns, of_rows, of_columns", [(1, 5, 3, 1), (3, 1, 1, 5)])
+def test_lines_are_not_broadcast_to_what_the_run_finds(dtype, rows, columns, of_rows, of_columns):
+    text = f"""f ({dtype}[A,B] a, float[C] as, {dtype}[D] az, {dtype}[E,F] b, float[G] bs, {dtype}[H] bz, float ys, {dtype} yz) => ({dtype}[M,N] y) {{
+        y = QLinearMatMul (a, as, az, b, bs, bz, ys, yz) }}"""
+    to = np.uint8 if dtype == "uint8" else ml_dtypes.float8_e4m3fn
+    feeds = {"a": np.ones((rows, 4), to), "az": np.zeros(1, to), "b": np.ones((4, columns), to), "bz": np.zeros(1, to), "yz": np.zeros((), to)}
+    feeds |= {"as": np.ones(of_rows, np.float32), "bs": np.ones(of_columns, np.float32), "ys": np.array(1, np.float32)}
+    with refused(rondel.CallerError, "'the result' has extent", "QLinearMatMul"):
+        run(text, feeds)
+
+
+@pytest.mark.parametrize("extent", ["1", "N"])
+def test_a_product_of_vectors_has_no_axis(extent):
+    text = f"""f (uint8[4] a, float[{extent}] as, uint8[{extent}] az, uint8[4] b, float[{extent}] bs, uint8[{extent}] bz, float ys, uint8 yz) => (uint8 y) {{
+        y = QLinearMatMul (a, as, az, b, bs, bz, ys, yz) }}"""
+    scale, zero, x = np.array([0.5], np.float32), np.zeros(1, np.uint8), np.arange(4, dtype=np.uint8)
+    (got,) = run(text, {"a": x, "as": scale, "az": zero, "b": x, "bs": scale, "bz": zero, "ys": np.array(1, np.float32), "yz": np.array(0, np.uint8)})
+    assert got.shape == () and got == 4
+
+
+@pytest.mark.parametrize("attribute, word", [("precision = 6", "precision is i32; expected a float"), ("saturate = 2", "saturate is 2; expected 0 or 1")])
+def test_wrong_attributes_of_a_quantization(attribute, word):
+    text = f"f (float[3] x, float s, uint8 z) => (uint8[3] y) {{ y = QuantizeLinear <{attribute}> (x, s, z) }}"
+    with refused(rondel.CallerError, word):
+        rondel.InferenceSession(model(text, 23))
 
 
 def test_a_loop_of_quantized_products_runs_natively():

@@ -46,28 +46,55 @@ struct BlockShape {
 /// middle of the range.
 ValueId block_zero_points(Call& c, const BlockShape& s, DType t) {
   if (!c.has(3)) return c.number(t, static_cast<double>(std::int64_t{1} << (s.bits - 1)));
-  const ir::Ints shape{s.rows, s.blocks(), 1};
-  if (dtype_of(c, c.in(3)) != DType::u8) return reshaped(c, cast(c, c.in(3), t), shape);
-  const ValueId rows = unpacked(c, reshaped(c, c.in(3), {s.rows, s.bytes(s.blocks())}), s.bits);
+  if (dtype_of(c, c.in(3)) != DType::u8)
+    return unsqueezed(c, cast(c, with_shape(c, 3, {s.rows, s.blocks()}, true), t), {2});
+  const ValueId rows = unpacked(c, with_shape(c, 3, {s.rows, s.bytes(s.blocks())}, true), s.bits);
   const ValueId used = sliced(c, rows, c.integers({0}), c.integers({s.blocks()}), 1);
-  return reshaped(c, cast(c, used, t), shape);
+  return unsqueezed(c, cast(c, used, t), {2});
+}
+
+/// The block of each column, i64[K], which input g_idx gives for the columns or, as ONNX Runtime
+/// allows, for whole blocks.
+ValueId blocks_of_columns(Call& c, const BlockShape& s) {
+  constexpr std::size_t k = 4;
+  require_rank(c, k, 1);
+  const ir::Extent given = c.type(c.in(k)).extent(0);
+  const std::int64_t whole = s.blocks() * s.size;
+  const std::string wanted = whole == s.columns
+                                 ? fmt::format("{} elements", whole)
+                                 : fmt::format("{} or {} elements", s.columns, whole);
+  require(!given.known() || given.value == s.columns || given.value == whole, "{}; expected {}",
+          input_text(c, k), wanted);
+  if (!given.known()) {
+    const auto has = [&](std::int64_t n) {
+      return c.one("Equal", {extent(c, c.in(k), 0), c.integers({n})});
+    };
+    require_in_run(c, c.one("Or", {has(s.columns), has(whole)}),
+                   fmt::format("'g_idx' has in the run not {}", wanted));
+  }
+  const ValueId blocks = cast(c, c.in(k), DType::i64);
+  const ValueId used = given.value == s.columns
+                           ? blocks
+                           : sliced(c, blocks, c.integers({0}), c.integers({s.columns}), 0);
+  return bounded(c, used, c.integer(s.blocks() - 1), "g_idx has {}; expected 0 to {}", 0);
 }
 
 /// The weights [N, K] as floats: (B - zero_point) * scale, block by block.
 ValueId dequantized_blocks(Call& c, const BlockShape& s, DType t) {
   const ValueId numbers = cast(
-      c, unpacked(c, reshaped(c, c.in(1), {s.rows, s.blocks(), s.bytes(s.size)}), s.bits), t);
+      c, unpacked(c, with_shape(c, 1, {s.rows, s.blocks(), s.bytes(s.size)}), s.bits), t);
   const ValueId zero = block_zero_points(c, s, t);
-  const ValueId scale = reshaped(c, cast(c, c.in(2), t), {s.rows, s.blocks(), 1});
+  const ValueId scale = unsqueezed(c, cast(c, with_shape(c, 2, {s.rows, s.blocks()}, true), t),
+                                   {2});
   if (!c.has(4)) {
     const ValueId blocks = times(c, minus(c, numbers, zero), scale);
     return sliced(c, reshaped(c, blocks, {s.rows, -1}), c.integers({0}), c.integers({s.columns}),
                   1);
   }
-  // g_idx names the block of each column.
+  const ValueId block_of = blocks_of_columns(c, s);
   const auto by_column = [&](ValueId v) {
     const ValueId rows = c.one("Squeeze", {v, c.integers({2})});
-    return c.one("Gather", {rows, c.in(4)}, {{"axis", std::int64_t{1}}});
+    return c.one("Gather", {rows, block_of}, {{"axis", std::int64_t{1}}});
   };
   const ValueId all = sliced(c, reshaped(c, numbers, {s.rows, -1}), c.integers({0}),
                              c.integers({s.columns}), 1);
@@ -84,7 +111,7 @@ std::vector<ValueId> mat_mul_n_bits(Call& c) {
   const ValueId a = wide_in(c, 0);
   const ValueId weights = dequantized_blocks(c, s, dtype_of(c, a));
   const ValueId y = c.one("MatMul", {a, transposed(c, weights, {1, 0})});
-  return {as_first(c, c.has(5) ? plus(c, y, reshaped(c, wide_in(c, 5), {s.rows})) : y)};
+  return {as_first(c, c.has(5) ? plus(c, y, wide(c, with_shape(c, 5, {s.rows}))) : y)};
 }
 
 /// The 16 numbers that MatMulBnb4's weights are made of: as floats of 4 bits, and at quantiles of
@@ -135,6 +162,26 @@ std::vector<ValueId> mat_mul_bnb4(Call& c) {
   return {as_first(c, c.one("MatMul", {a, transposed(c, weights, {1, 0})}))};
 }
 
+/// Requires that input k is as long on the axis as ceil(n * factor / divisor), where n is the
+/// length of input `of`.
+void require_length(const Call& c, std::size_t k, std::size_t of, std::int64_t axis,
+                    std::int64_t factor, std::int64_t divisor) {
+  if (!c.has(k)) return;
+  const ir::Extent given = c.type(c.in(k)).extent(axis), whole = c.type(c.in(of)).extent(axis);
+  if (given.known() && whole.known()) {
+    const std::int64_t wanted = (whole.value * factor + divisor - 1) / divisor;
+    require(given.value == wanted, "{}; expected {} on axis {} beside {}", input_text(c, k), wanted,
+            axis, input_text(c, of));
+    return;
+  }
+  const ValueId elements = times(c, extent(c, c.in(of), axis), c.integer(factor));
+  const ValueId wanted = c.one("Div",
+                               {plus(c, elements, c.integer(divisor - 1)), c.integer(divisor)});
+  require_in_run(c, c.one("Equal", {extent(c, c.in(k), axis), wanted}),
+                 fmt::format("{} and {}: their lengths on axis {} do not agree", input_text(c, k),
+                             input_text(c, of), axis));
+}
+
 /// Slices of quantised data along gather_axis, as floats: data and zero points of 4 bits, or of
 /// `bits` and packed in bytes along the last axis, with one scale for each block along
 /// quantize_axis.
@@ -151,6 +198,15 @@ std::vector<ValueId> gather_block_quantized(Call& c) {
   if (from == along) refuse_attribute(c, "gather_axis");
   const DType held = dtype_of(c, c.in(0));
   if (held == DType::u8 && along != rank - 1) refuse_attribute(c, "quantize_axis");
+  const bool packed = held == DType::u8 && bits < 8;
+  const std::int64_t size = block_size(c);
+  for (const std::size_t k : {2U, 3U}) {
+    require_rank(c, k, rank);
+    for (std::int64_t a = 0; a < rank; ++a)
+      if (a != along) require_extent_of(c, k, a, 0, a);
+  }
+  require_length(c, 2, 0, along, packed ? 8 / bits : 1, size);
+  require_length(c, 3, 2, along, packed ? bits : 1, packed ? 8 : 1);
   const auto numbers = [&](std::size_t k) {
     return held == DType::u8 ? unpacked(c, c.in(k), bits) : c.in(k);
   };
@@ -167,7 +223,7 @@ std::vector<ValueId> gather_block_quantized(Call& c) {
   }
   const std::int64_t moved = known_rank(c, 1) - 1;
   return {c.one("DequantizeLinear", {chosen(numbers(0)), scale, zero},
-                {{"axis", along > from ? along + moved : along}, {"block_size", block_size(c)}})};
+                {{"axis", along > from ? along + moved : along}, {"block_size", size}})};
 }
 
 }  // namespace

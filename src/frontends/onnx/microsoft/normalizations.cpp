@@ -16,10 +16,7 @@ ValueId sum_with_skip(Call& c, std::size_t bias) {
   for (const std::int64_t axis : {-2, -1}) require_extent_of(c, 1, axis, 0, axis);
   for (std::size_t k = 2; k <= bias; ++k) require_extent_of(c, k, -1, 0, -1);
   const ValueId x = wide_in(c, 0), sum = plus(c, plus(c, x, wide_in(c, 1)), wide_in(c, bias));
-  const ir::Type &in = c.type(x), &out = c.type(sum);
-  if (in.has_rank() && out.has_rank() && in.is_static() && in.extents() == out.extents())
-    return sum;
-  return c.one("Reshape", {sum, c.one("Shape", {x})}, {{"allowzero", std::int64_t{1}}});
+  return in_shape_of(c, sum, x);
 }
 
 /// The results of a normalisation of input + skip + bias, whose normalised sum is `y`.
@@ -60,23 +57,53 @@ ValueId mask_index(Call& c, ValueId ids, ValueId mask) {
                {{"keepdims", std::int64_t{0}}});
 }
 
-std::vector<ValueId> embed_layer_normalization(Call& c) {
-  const ValueId ids = c.in(0), segment_table = wide_in(c, 4);
+/// v, which is input k of an embedding or rows of it, as floats of at least 32 bits.
+using AsFloats = ValueId (*)(const Call&, ValueId v, std::size_t k);
+
+/// The normalised sums of rows of tables: inputs 2 to 6 are three tables, gamma and beta.
+/// `position_input`: the input with the positions; 0: there is none.
+std::vector<ValueId> embedded(Call& c, AsFloats floats, std::size_t position_input, DType t) {
   require(c.has(1) == c.has(4),
           "one of segment_ids and segment_embedding is given; expected both "
           "or none");
-  for (const std::int64_t axis : {0, 1}) require_extent_of(c, 1, axis, 0, axis);
-  require_extent_of(c, 8, 1, 0, 1);
-  const ValueId positions = c.has(8) ? c.in(8) : own_positions(c, ids);
-  ValueId sum = plus(c, rows_at(c, wide_in(c, 2), ids, "input_ids"),
-                     rows_at(c, wide_in(c, 3), positions, "the list of positions"));
-  if (c.has(1)) sum = plus(c, sum, rows_at(c, segment_table, c.in(1), "segment_ids"));
-  const ValueId y = c.one("LayerNormalization", {sum, wide_in(c, 5), wide_in(c, 6)}, last_axis(c));
-  const DType t = dtype_of(c, c.in(2));
+  for (const std::size_t k : {0U, 1U, 2U, 3U, 4U, 7U}) require_rank(c, k, 2);
+  for (const std::size_t k : {5U, 6U}) require_rank(c, k, 1);
+  for (const std::size_t k : {1U, 7U})
+    for (const std::int64_t axis : {0, 1}) require_extent_of(c, k, axis, 0, axis);
+  for (const std::size_t k : {3U, 4U}) require_extent_of(c, k, 1, 2, 1);
+  for (const std::size_t k : {5U, 6U}) require_extent_of(c, k, 0, 2, 1);
+  const auto rows = [&](std::size_t k, ValueId ids, std::string_view name) {
+    return floats(c, rows_at(c, c.in(k), ids, name), k);
+  };
+  const ValueId ids = c.in(0), words = rows(2, ids, "input_ids");
+  ValueId sum = ValueId::none;
+  if (position_input != 0 && c.has(position_input)) {
+    require_rank(c, position_input, 2);
+    require_extent_of(c, position_input, 1, 0, 1);
+    sum = in_shape_of(c, plus(c, words, rows(3, c.in(position_input), "the list of positions")),
+                      words);
+  } else sum = plus(c, words, rows(3, own_positions(c, ids), "the list of positions"));
+  if (c.has(1)) sum = plus(c, sum, rows(4, c.in(1), "segment_ids"));
+  const ValueId y = c.one("LayerNormalization", {sum, floats(c, c.in(5), 5), floats(c, c.in(6), 6)},
+                          last_axis(c));
   std::vector<ValueId> results{cast(c, y, t)};
   results.push_back(output_named(c, 1) ? mask_index(c, ids, c.in(7)) : ValueId::none);
   results.push_back(output_named(c, 2) ? cast(c, sum, t) : ValueId::none);
   return results;
+}
+
+std::vector<ValueId> embed_layer_normalization(Call& c) {
+  const AsFloats widened = [](const Call& call, ValueId v, std::size_t) { return wide(call, v); };
+  return embedded(c, widened, 8, dtype_of(c, c.in(2)));
+}
+
+/// Tables, gamma and beta are in bytes; after the mask, their scales and then their zero points
+/// follow.
+std::vector<ValueId> q_embed_layer_normalization(Call& c) {
+  const AsFloats dequantizes = [](const Call& call, ValueId v, std::size_t k) {
+    return dequantized(call, v, k + 6, k + 11);
+  };
+  return embedded(c, dequantizes, 0, DType::f32);
 }
 
 /// GroupNormalization of x, whose channels are last or on axis 1; then SiLU if `activation` is 1.
@@ -119,6 +146,7 @@ std::span<const Rule> microsoft_normalization_rules() {
       microsoft_rule("SkipSimplifiedLayerNormalization", skip_simplified_layer_normalization),
       {"SimplifiedLayerNormalization", 1, newest, simplified_layer_normalization, "-"},
       microsoft_rule("EmbedLayerNormalization", embed_layer_normalization),
+      microsoft_rule("QEmbedLayerNormalization", q_embed_layer_normalization),
       microsoft_rule("GroupNorm", group_norm),
       microsoft_rule("SkipGroupNorm", skip_group_norm),
   };

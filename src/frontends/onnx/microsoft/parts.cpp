@@ -4,7 +4,10 @@
 #include "ir/permutation.h"
 #include "scalar/builder.h"
 
+#include <algorithm>
+#include <functional>
 #include <limits>
+#include <numeric>
 
 namespace rondel::onnx {
 
@@ -79,6 +82,51 @@ ValueId as_scalar(const Call& c, ValueId x) {
   return c.one("Reshape", {x, c.constant(Tensor(DType::i64, {0}))});
 }
 
+ValueId one_element(const Call& c, std::size_t k) {
+  if (!c.has(k)) return ValueId::none;
+  const ir::Type& t = c.type(c.in(k));
+  require(t.may_be_one_element(), "{}; expected one element", input_text(c, k));
+  return t.has_rank() && t.rank() == 0 ? c.in(k) : as_scalar(c, c.in(k));
+}
+
+ValueId with_shape(const Call& c, std::size_t k, const ir::Ints& shape, bool or_list) {
+  const ValueId x = c.in(k);
+  const ir::Type& t = c.type(x);
+  const ir::Ints list{
+      std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>())};
+  const auto may_be = [&t](const ir::Ints& s) {
+    if (!t.has_rank()) return true;
+    return std::ranges::equal(t.extents(), s, [](const ir::Extent& e, std::int64_t n) {
+      return !e.known() || e.value == n;
+    });
+  };
+  const bool as_is = may_be(shape);
+  std::string wanted = ir::to_text(ir::Attribute(shape));
+  if (or_list) wanted += " or " + ir::to_text(ir::Attribute(list));
+  require(as_is || (or_list && may_be(list)), "{}; expected {}", input_text(c, k), wanted);
+  if (t.has_rank() && t.is_static()) return as_is ? x : reshaped(c, x, shape);
+  // Where the rank is not known, the first extent tells which shape is meant; Reshape counts the
+  // elements.
+  const auto first_is = [&](const ir::Ints& s) {
+    return c.one("Equal", {extent(c, x, 0), c.integers({s[0]})});
+  };
+  ValueId holds = ValueId::none;
+  if (t.has_rank()) holds = c.one("Equal", {c.one("Shape", {x}), c.integers(as_is ? shape : list)});
+  else holds = or_list ? c.one("Or", {first_is(shape), first_is(list)}) : first_is(shape);
+  require_in_run(c, holds, fmt::format("{}, and in the run not {}", input_text(c, k), wanted));
+  return reshaped(c, x, shape);
+}
+
+ValueId in_shape_of(const Call& c, ValueId y, ValueId x) {
+  const ir::Type &type = c.type(y), &like = c.type(x);
+  if (type.has_rank() && like.has_rank() && type.extents() == like.extents()) return y;
+  return c.one("Reshape", {y, c.one("Shape", {x})}, {{"allowzero", std::int64_t{1}}});
+}
+
+ValueId dequantized(const Call& c, ValueId x, std::size_t scale, std::size_t zero_point) {
+  return c.one("DequantizeLinear", {x, one_element(c, scale), one_element(c, zero_point)});
+}
+
 ValueId counted(const Call& c, ValueId end) {
   return c.one("Range", {c.integer(0), end, c.integer(1)});
 }
@@ -100,6 +148,7 @@ ValueId rows_at(const Call& c, ValueId table, ValueId indices, std::string_view 
 ValueId channels_to_end(const Call& c, ValueId x) {
   const auto rank = c.rank(x);
   if (!rank) unsupported("channels last in a tensor of unknown rank");
+  require(*rank >= 2, "channels last in {}; expected rank 2 or more", ir::to_text(c.type(x)));
   ir::Ints perm{0};
   for (std::int64_t a = 2; a < *rank; ++a) perm.push_back(a);
   perm.push_back(1);
@@ -109,6 +158,7 @@ ValueId channels_to_end(const Call& c, ValueId x) {
 ValueId channels_to_front(const Call& c, ValueId x) {
   const auto rank = c.rank(x);
   if (!rank) unsupported("channels last in a tensor of unknown rank");
+  require(*rank >= 2, "channels last in {}; expected rank 2 or more", ir::to_text(c.type(x)));
   ir::Ints perm{0, *rank - 1};
   for (std::int64_t a = 1; a < *rank - 1; ++a) perm.push_back(a);
   return transposed(c, x, std::move(perm));
@@ -140,19 +190,22 @@ ir::Attributes some_attributes(const Call& c, std::initializer_list<std::string_
   return some;
 }
 
+std::string input_text(const Call& c, std::size_t k) {
+  const auto& ports = c.schema.inputs();
+  return fmt::format("input {} ('{}') is {}", k, ports[std::min(k, ports.size() - 1)].GetName(),
+                     ir::to_text(c.type(c.in(k))));
+}
+
 std::int64_t known_rank(const Call& c, std::size_t k) {
   const auto rank = c.rank(c.in(k));
-  if (!rank)
-    unsupported("input {} ('{}') is {}; its rank must be known", k, c.schema.inputs()[k].GetName(),
-                ir::to_text(c.type(c.in(k))));
+  if (!rank) unsupported("{}; its rank must be known", input_text(c, k));
   return *rank;
 }
 
 void require_rank(Call& c, std::size_t k, std::int64_t rank) {
   if (!c.has(k)) return;
   const auto known = c.rank(c.in(k));
-  require(!known || *known == rank, "input {} ('{}') is {}; expected rank {}", k,
-          c.schema.inputs()[k].GetName(), ir::to_text(c.type(c.in(k))), rank);
+  require(!known || *known == rank, "{}; expected rank {}", input_text(c, k), rank);
   if (!known) c.inputs[k] = reshaped(c, c.in(k), ir::Ints(static_cast<std::size_t>(rank), 0));
 }
 

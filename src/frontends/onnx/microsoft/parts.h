@@ -41,8 +41,16 @@ ValueId joined(const Call&, const std::vector<ValueId>&, std::int64_t axis);
 std::vector<ValueId> equal_parts(const Call&, ValueId, std::size_t parts, std::int64_t axis);
 /// The extent of an axis, counted from the front, as i64[1].
 ValueId extent(const Call&, ValueId, std::int64_t axis);
-/// An i64[1] as a scalar.
+/// A tensor with one element as a scalar.
 ValueId as_scalar(const Call&, ValueId);
+/// Input k, which must have one element, as a scalar; `none` if it is left out.
+ValueId one_element(const Call&, std::size_t k);
+/// Input k in the shape that it must have; `or_list`: or it is the list of the elements.
+ValueId with_shape(const Call&, std::size_t k, const ir::Ints& shape, bool or_list = false);
+/// `y`, made of x and operands that may not make it larger, in the shape of x.
+ValueId in_shape_of(const Call&, ValueId y, ValueId x);
+/// (x - zero_point) * scale. Scale and zero point are inputs of one element.
+ValueId dequantized(const Call&, ValueId x, std::size_t scale, std::size_t zero_point);
 /// 0, 1, ... to before `end`, a scalar, as i64[n].
 ValueId counted(const Call&, ValueId end);
 
@@ -69,6 +77,8 @@ std::int64_t count(const Call&, std::string_view attribute);
 /// The attributes of these names that the node has.
 ir::Attributes some_attributes(const Call&, std::initializer_list<std::string_view> names);
 
+/// "input k ('name') is type", for errors.
+std::string input_text(const Call&, std::size_t k);
 /// The rank of input k, without which the op cannot be read.
 std::int64_t known_rank(const Call&, std::size_t k);
 /// Requires that the rank of input k, if it is given, is `rank`: at once, or in the run if only the

@@ -4,22 +4,25 @@
 namespace rondel::onnx {
 namespace {
 
-/// (x - zero_point) * scale, of three inputs in a row.
-ValueId dequantized(Call& c, std::size_t x, std::size_t scale, std::size_t zero_point) {
-  return c.one("DequantizeLinear", {c.in(x), c.in(scale), c.in(zero_point)});
+/// Input x, whose scale and zero point are the next inputs, as floats.
+ValueId dequantized(Call& c, std::size_t x) { return dequantized(c, c.in(x), x + 1, x + 2); }
+
+/// Requires that input k, if it is given, has the dtype of input `like`.
+void require_dtype_of(const Call& c, std::size_t k, std::size_t like) {
+  require(!c.has(k) || dtype_of(c, c.in(k)) == dtype_of(c, c.in(like)),
+          "{} and {}; expected one dtype", input_text(c, like), input_text(c, k));
 }
 
-ValueId dequantized(Call& c, std::size_t x) { return dequantized(c, x, x + 1, x + 2); }
-
-/// y in bytes. Without a zero point it is 0, in the dtype of input `like`.
+/// y in bytes, in the dtype of input `like`. A zero point that is left out is 0.
 ValueId quantized(Call& c, ValueId y, std::size_t scale, std::size_t zero_point,
                   std::size_t like = 0) {
-  if (c.has(zero_point)) return c.one("QuantizeLinear", {y, c.in(scale), c.in(zero_point)});
-  return c.one("QuantizeLinear", {y, c.in(scale)},
+  require_dtype_of(c, zero_point, like);
+  return c.one("QuantizeLinear", {y, one_element(c, scale), one_element(c, zero_point)},
                {{"output_dtype", ir::Type::scalar(dtype_of(c, c.in(like)))}});
 }
 
 std::vector<ValueId> q_linear_pair(Call& c, const std::string& op) {
+  require_dtype_of(c, 3, 0);
   const ValueId y = c.one(op, {dequantized(c, 0), dequantized(c, 3)});
   return {quantized(c, y, 6, 7)};
 }
@@ -79,13 +82,17 @@ std::vector<ValueId> q_linear_concat(Call& c) {
   require(c.inputs.size() % 3 == 2,
           "{} inputs are given; expected 2, and 3 for each tensor that is joined", c.inputs.size());
   std::vector<ValueId> parts;
-  for (std::size_t k = 2; k < c.inputs.size(); k += 3) parts.push_back(dequantized(c, k));
-  return {quantized(c, joined(c, parts, c.attributes.i("axis")), 0, 1)};
+  for (std::size_t k = 2; k < c.inputs.size(); k += 3) {
+    require_dtype_of(c, k, 1);
+    parts.push_back(dequantized(c, k));
+  }
+  return {quantized(c, joined(c, parts, c.attributes.i("axis")), 0, 1, 1)};
 }
 
 std::vector<ValueId> q_linear_where(Call& c) {
+  require_dtype_of(c, 4, 1);
   const ValueId y = c.one("Where", {c.in(0), dequantized(c, 1), dequantized(c, 4)});
-  return {quantized(c, y, 7, 8)};
+  return {quantized(c, y, 7, 8, 1)};
 }
 
 std::vector<ValueId> q_linear_conv(Call& c) {
@@ -103,46 +110,84 @@ std::vector<ValueId> nhwc_max_pool(Call& c) {
   return {channels_to_end(c, y)};
 }
 
-/// Integer products of inputs a and b with their zero points, times both scales, plus a bias;
-/// computed in at least f32. The result has the shape of the products: that of two vectors has no
+/// Requires that input k has one element for each column of `product`, or one for all, as far as
+/// the types tell.
+void require_columns(const Call& c, std::size_t k, ValueId product) {
+  const ir::Type &given = c.type(c.in(k)), &y = c.type(product);
+  if (given.may_be_one_element() || !given.has_rank() || !y.has_rank() || y.rank() == 0) return;
+  const ir::Extent &own = given.extent(given.rank() - 1), &columns = y.extent(y.rank() - 1);
+  require(!own.known() || !columns.known() || own.value == columns.value || own.value == 1,
+          "{} beside {} columns; expected one element, or one for each column", input_text(c, k),
+          columns.value);
+}
+
+/// Whether input k certainly has no axis that x lacks, and each of its extents is 1 or that of x.
+bool is_broadcast_to(const Call& c, std::size_t k, ValueId x) {
+  if (!c.has(k)) return true;
+  const ir::Type &given = c.type(c.in(k)), &type = c.type(x);
+  if (!given.has_rank() || !type.has_rank() || given.rank() > type.rank()) return false;
+  for (std::int64_t a = 0; a < given.rank(); ++a) {
+    const ir::Extent& own = given.extent(a);
+    if (!(own == ir::Extent(1)) && !(own == type.extent(a + type.rank() - given.rank())))
+      return false;
+  }
+  return true;
+}
+
+/// Integer products of a and input b with their zero points, times both scales, plus a bias, which
+/// may be left out; computed in at least f32. a has one scale and one zero point, scalars; b may
+/// have one for each column. The result has the shape of the products: that of two vectors has no
 /// axis, even if a scale has one.
 struct IntegerProduct {
-  ValueId a, b, a_scale, b_scale, a_zero, b_zero, bias;
+  ValueId a, a_scale, a_zero;
+  std::size_t b, b_scale, b_zero, bias;
 };
 
 ValueId integer_product(const Call& c, const IntegerProduct& p) {
-  const ValueId sums = c.one("MatMulInteger", {p.a, p.b, p.a_zero, p.b_zero});
-  const ValueId scale = times(c, wide(c, p.a_scale), wide(c, p.b_scale));
-  const ValueId y = plus(c, times(c, cast(c, sums, dtype_of(c, scale)), scale), wide(c, p.bias));
-  if (c.rank(p.a).value_or(0) > 1 || c.rank(p.b).value_or(0) > 1) return y;
-  return c.one("Reshape", {y, c.one("Shape", {sums})}, {{"allowzero", std::int64_t{1}}});
+  const ValueId sums = c.one("MatMulInteger", {p.a, c.in(p.b), p.a_zero, c.in(p.b_zero)});
+  require_columns(c, p.b_scale, sums);
+  const ValueId scale = times(c, wide(c, p.a_scale), wide_in(c, p.b_scale));
+  ValueId y = times(c, cast(c, sums, dtype_of(c, scale)), scale);
+  if (!is_broadcast_to(c, p.b_scale, sums)) y = in_shape_of(c, y, sums);
+  if (!c.has(p.bias)) return y;
+  const std::int64_t axis = c.rank(y).value_or(1) - 1;
+  if (axis < 0) return plus(c, y, wide(c, one_element(c, p.bias)));
+  const ValueId bias = wide_in(c, p.bias),
+                list = c.rank(bias) == 1 ? bias : reshaped(c, bias, {-1});
+  const auto name = [&c](std::size_t k) { return c.schema.inputs()[k].GetName(); };
+  return plus(c, y,
+              with_extent_of(c, list, 0, y, c.rank(y) ? axis : -1, {name(p.bias), "the products"}));
 }
 
 std::vector<ValueId> mat_mul_integer_to_float(Call& c) {
-  const ValueId y = integer_product(
-      c, {c.in(0), c.in(1), c.in(2), c.in(3), c.in(4), c.in(5), c.in(6)});
+  const ValueId y = integer_product(c, {c.in(0), one_element(c, 2), one_element(c, 4), 1, 3, 5, 6});
   return {cast(c, y, dtype_of(c, c.in(2)))};
 }
 
 /// A is quantised by its own least and greatest element.
 std::vector<ValueId> dynamic_quantize_mat_mul(Call& c) {
   const std::vector<ValueId> a = c.add("DynamicQuantizeLinear", {c.in(0)}, {}, 3);
-  return {integer_product(c, {a[0], c.in(1), a[1], c.in(2), a[2], c.in(3), c.in(4)})};
+  return {integer_product(c, {a[0], a[1], a[2], 1, 2, 3, 4})};
 }
 
 /// alpha * a_scale * b_scale * (A @ B + C), quantised if y_scale is given. C is in integers.
 std::vector<ValueId> q_gemm(Call& c) {
+  for (const std::size_t k : {0U, 3U}) require_rank(c, k, 2);
   const auto transposed_if = [&](std::size_t k, std::string_view name) {
     return flag(c, name) ? matrix_transposed(c, c.in(k)) : c.in(k);
   };
-  ValueId sums = c.one("MatMulInteger",
-                       {transposed_if(0, "transA"), transposed_if(3, "transB"), c.in(2), c.in(5)});
-  sums = cast(c, plus(c, sums, c.in(6)), DType::f32);
-  const ValueId scale = scaled(c, times(c, c.in(1), c.in(4)), real(c, "alpha"));
-  const ValueId y = times(c, sums, scale);
+  const ValueId products = c.one(
+      "MatMulInteger",
+      {transposed_if(0, "transA"), transposed_if(3, "transB"), one_element(c, 2), c.in(5)});
+  require_columns(c, 4, products);
+  const ValueId sums = cast(c, plus(c, products, c.in(6)), DType::f32);
+  const ValueId scale = scaled(c, times(c, one_element(c, 1), c.in(4)), real(c, "alpha"));
+  ValueId y = times(c, sums, scale);
+  if (!is_broadcast_to(c, 4, products) || !is_broadcast_to(c, 6, products))
+    y = in_shape_of(c, y, products);
   require(c.has(7) == c.has(8), "one of y_scale and y_zero_point is given; expected both or none");
   if (!c.has(7)) return {y};
-  return {quantized(c, y, 7, 8)};
+  return {c.one("QuantizeLinear", {y, one_element(c, 7), one_element(c, 8)})};
 }
 
 /// Attention whose projection is a product of integers.
@@ -150,7 +195,9 @@ std::vector<ValueId> q_attention(Call& c) {
   refuse_unless(c, "do_rotary", std::int64_t{0});
   refuse_unless(c, "past_present_share_buffer", std::int64_t{0});
   ProjectedAttention a;
-  a.projected = integer_product(c, {c.in(0), c.in(1), c.in(3), c.in(4), c.in(6), c.in(7), c.in(2)});
+  require_rank(c, 0, 3);
+  require_rank(c, 1, 2);
+  a.projected = integer_product(c, {c.in(0), one_element(c, 3), one_element(c, 6), 1, 4, 7, 2});
   a.mask = 5;
   a.past = 8;
   return projected_attention(c, a, dtype_of(c, c.in(2)));

@@ -30,6 +30,8 @@ std::span<const TypeSet> type_sets() {
       {"byte_or_real",
        {"tensor(int8)", "tensor(uint8)", "tensor(float16)", "tensor(float)", "tensor(double)",
         "tensor(bfloat16)"}},
+      {"u8_or_real",
+       {"tensor(uint8)", "tensor(float16)", "tensor(float)", "tensor(double)", "tensor(bfloat16)"}},
       {"four_bits_or_byte", {"tensor(int4)", "tensor(uint4)", "tensor(uint8)"}},
       {"index", {"tensor(int32)", "tensor(int64)"}},
       {"quantized",
@@ -81,8 +83,7 @@ std::span<const Signature> signatures() {
       {"NhwcFusedConv", "real X, real W, real B?, real Z?", "real Y", fused_conv_attributes},
       {"Inverse", "real X", "real Y"},
       {"MatMulNBits",
-       "real A, uint8 B, real scales, byte_or_real zero_points?, int32 g_idx?, real bias?",
-       "real Y",
+       "real A, uint8 B, real scales, u8_or_real zero_points?, int32 g_idx?, real bias?", "real Y",
        "int K!, int N!, int accuracy_level = 0, int bits = 4, int block_size!, "
        "int weight_prepacked = 0"},
       {"MatMulBnb4", "real A, uint8 B, real absmax", "real Y",
@@ -110,6 +111,14 @@ std::span<const Signature> signatures() {
        "real segment_embedding?, real gamma, real beta, int32 mask?, int32 position_ids?",
        "real output, int32 mask_index?, real embedding_sum?",
        "float epsilon = 1e-12, int mask_index_type"},
+      {"QEmbedLayerNormalization",
+       "int32 input_ids, int32 segment_ids?, byte word_embedding_quant, "
+       "byte position_embedding_quant, byte segment_embedding?, byte gamma_quant, byte beta_quant, "
+       "int32 mask?, float word_embedding_scale, float position_embedding_scale, "
+       "float segment_embedding_scale?, float gamma_scale, float beta_scale, "
+       "byte word_embedding_zero_point, byte position_embedding_zero_point, "
+       "byte segment_embedding_zero_point?, byte gamma_zero_point, byte beta_zero_point",
+       "float layernorm_out, int32 mask_index_out", "float epsilon = 1e-12"},
       {"GroupNorm", "real X, real gamma, real beta", "real Y",
        "int activation!, int channels_last = 1, float epsilon = 1e-5, int groups!"},
       {"SkipGroupNorm", "real X, real gamma, real beta, real skip, real bias?", "real Y, real S?",

@@ -10,6 +10,8 @@
 namespace rondel::onnx {
 
 inline constexpr std::string_view microsoft_domain = "com.microsoft";
+/// Ops whose layout depends on the processor, which are not read.
+inline constexpr std::string_view nchwc_domain = "com.microsoft.nchwc";
 
 /// The schema of one of these ops, in its only version, 1. Most are of com.microsoft, a few of
 /// ai.onnx. Null if it is not in the table.

@@ -141,3 +141,20 @@ def test_feeds_that_take_too_long_are_left_out():
        y = Loop (n, "", x) <body = step (int64[] i, bool[] c, float[] s) => (bool[] d, float[] t) { d = Identity (c)  t = Neg (s) }>
     }"""
     assert [int(case.feeds["n"]) for case in with_trips(text, 1, 1, 2**40).cases] == [1]
+
+
+def test_shapes_that_an_inner_loop_may_tell_are_not_compared():
+    """Of a stack without trips whose items an inner loop makes, the oracle knows the declaration alone (1140001497)."""
+    text = """g (float[a,b] x, int64 n) => (float[c,d,e] y) <int64 none = {0}, int64[1] first = {0}> {
+       y = Loop (n, "") <body = outer (int64 i, bool go) => (bool on, float[0,0] item) {
+         stack = Loop (none, "") <body = inner (int64 j, bool go2) => (bool on2, float[q] row) {
+           on2 = Identity (go2)
+           row = ReduceSum <keepdims = 0> (x, first)
+         }>
+         on = Identity (go)
+         item = Neg (stack)
+       }>
+    }"""
+    made = with_trips(text, [[1, 2, 3]], 0)
+    assert not made.cases[0].sure
+    assert ways.check(made, ["interpreted", "quick"]) is None

@@ -82,8 +82,8 @@ def stacks(machine, body, scope, arguments, skipped, states, axes):
         elif found is None:
             machine.presumed.append(body)
             better = _look(_certain(body, scope, given, failed, captures_known=True), scope, body.outputs[position])
-            if failed or (better is not None and better.value.shape != tuple(shape)):
-                machine.ambiguous.append(body)  # captured constants tell another shape than the declaration
+            if failed or _follows_from_control(body, body.outputs[position]) or (better is not None and better.value.shape != tuple(shape)):
+                machine.ambiguous.append(body)  # captured constants, or an inner loop, may tell another shape than the declaration
         if dtype is None:
             raise WrongProgram("a stack without trips of an unknown dtype")
         extents = list(shape)
@@ -97,6 +97,21 @@ def _certain(body, scope, given, failed, captures_known=False):
     names = {name: None if isinstance(x, list) or x is None else Certain(x, False) for name, x in given.items()}
     _run(body, scope, names, failed, captures_known)
     return names
+
+
+def _follows_from_control(graph, name):
+    """Whether a value of the graph is made of what a loop or an `If` in it gives: of these, no stand-ins are made."""
+    makers = {output: node for node in graph.steps for output in node.outputs}
+    seen, left = set(), [name]
+    while left:
+        node = makers.get(left.pop())
+        if node is None or id(node) in seen:
+            continue
+        if node.op in ("Loop", "Scan", "If"):
+            return True
+        seen.add(id(node))
+        left.extend(node.inputs)
+    return False
 
 
 def _same(a, b):

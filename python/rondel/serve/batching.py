@@ -171,6 +171,8 @@ class Queue:
             return job, dict(zip(job.wanted, outputs))
         except Exception as error:
             return job, error
+        except BaseException as error:  # of a registered op, such as SystemExit; the worker goes on
+            return job, RuntimeError(f"{type(error).__name__}: {error}")
         finally:
             job.options = None
 
@@ -182,7 +184,7 @@ class Queue:
             inputs = {name: np.concatenate([job.inputs[name] for job in batch]) for name in batch[0].inputs}
             options = run_options(self._session, dataclasses.replace(batch[0].limits, deadline=_rest(batch)))
             outputs = dict(zip(names, self._session.run(names, inputs, options)))
-        except Exception:
+        except BaseException:
             return [self._run_alone(job) for job in batch]
         if not all(isinstance(x, np.ndarray) and x.ndim and x.shape[0] == rows for x in outputs.values()):
             log.warning("model '%s' was said to keep the rows of a batch apart, but %d rows give other outputs; running each alone", self._name, rows)

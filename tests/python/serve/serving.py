@@ -27,10 +27,13 @@ class Port:
 
 
 class Gate:
-    """A session with onnxruntime's interface: y = 2 x + add, but each run waits until `open` is set. `runs`: the rows of each."""
+    """A session with onnxruntime's interface: y = 2 x + add, but each run waits until `open` is set. `runs`: the rows of each.
 
-    def __init__(self, add=0.0):
-        self.open, self.entered, self.runs, self.add = threading.Event(), threading.Semaphore(0), [], add
+    A run of negative numbers raises `error`.
+    """
+
+    def __init__(self, add=0.0, error=ValueError):
+        self.open, self.entered, self.runs, self.add, self.error = threading.Event(), threading.Semaphore(0), [], add, error
 
     def get_inputs(self):
         return [Port("x", ["b", 2])]
@@ -43,7 +46,7 @@ class Gate:
         self.entered.release()
         assert self.open.wait(20)
         if (feeds["x"] < 0).any():
-            raise ValueError("a negative number")
+            raise self.error("a negative number")
         return [2 * feeds["x"] + self.add]
 
 

@@ -246,8 +246,9 @@ def test_a_batch_has_at_most_so_many_rows():
         assert max(n for n in gate.runs if n != 9) <= 4, "what is larger than a batch runs alone"
 
 
-def test_a_request_that_fails_does_not_take_others_with_it():
-    gate = Gate()
+@pytest.mark.parametrize("error", [ValueError, SystemExit])
+def test_a_request_that_fails_does_not_take_others_with_it(error):
+    gate = Gate(error=error)
     with served(gate) as s:
         futures = fill(s, gate, [[1, 1]], [[-1, 0]], [[2, 2]])
         gate.open.set()

@@ -28,8 +28,8 @@ std::unique_ptr<StepState> IfStep::make_state() const {
 void IfStep::run(Frame& frame, StepState* remembered) const {
   auto& state = static_cast<IfState&>(*remembered);
   const bool first = read_scalar_bool(frame[inputs[0]], "the condition");
-  if (NativeIf* const whole = native.find(state.natives, state.outer, state.slots, frame)) {
-    whole->run(frame);
+  NativeIf* const whole = native.find(state.natives, state.outer, state.slots, frame);
+  if (whole != nullptr && whole->run(frame)) {
     if (!frame.entered_again()) state.release();
     return;
   }

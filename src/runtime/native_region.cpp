@@ -365,8 +365,9 @@ void NativeLoop::hand_on_states(Frame& frame) {
 
 std::optional<NativeLoop::Outcome> NativeLoop::run(Frame& frame, const LoopStart& start,
                                                    std::span<Stack> stacks) {
-  bind(frame, start);
-  const std::optional<std::int64_t> trips = run_trips(frame, start, stacks);
+  std::optional<std::int64_t> trips;
+  if (lay_out([&] { bind(frame, start); })) trips = run_trips(frame, start, stacks);
+  else no_memory_.reset();  // the whole arena says nothing of what the steps need
   for (ItemStack& s : stacks_) s.rows = Tensor();
   if (!trips) {
     buffers_.code()->last_run->gave_up.store(gave_up_, std::memory_order_relaxed);
@@ -447,7 +448,7 @@ std::optional<std::int64_t> NativeLoop::run_trips(Frame& frame, const LoopStart&
 
 /// Calls a function that allocates. Returns false if memory does not suffice. Since all that is
 /// known of some sizes are bounds, fewer bytes may do step by step.
-bool NativeLoop::lay_out(const std::function<void()>& allocate) {
+template <class F> bool NativeLoop::lay_out(const F& allocate) {
   no_memory_.reset();
   try {
     allocate();
@@ -506,20 +507,28 @@ void NativeIf::set_types(const OutputTypes& types, Frame&) {
   buffers_.set_types(types);
 }
 
-void NativeIf::run(Frame& frame) {
+bool NativeIf::run(Frame& frame) {
   Run& run = frame.run();
-  buffers_.bind(run);
+  LastRun& last_run = *buffers_.code()->last_run;
+  try {
+    buffers_.bind(run);
+    for (const Result& out : results_)
+      buffers_.point_at(out.binding, frame.fresh_output(out.slot, out.type));
+  } catch (const Error& e) {
+    if (e.blame() != Blame::limit) throw;
+    last_run.gave_up.store(GaveUp::memory, std::memory_order_relaxed);
+    release();
+    return false;
+  }
   for (const Input& in : inputs_) buffers_.point_at(in.binding, frame[in.slot].tensor());
-  for (const Result& out : results_)
-    buffers_.point_at(out.binding, frame.fresh_output(out.slot, out.type));
   const std::int64_t params[] = {0, 0, 0, run.max_trips};
   buffers_.run(run, params);
   if (run.trace != nullptr)
     run.trace->note_program(buffers_.were_interpreted() || !code()->code->native());
-  LastRun& last_run = *buffers_.code()->last_run;
   last_run.begin();
   last_run.count(1, buffers_.were_interpreted());
   buffers_.drop_large_memory();
+  return true;
 }
 
 }  // namespace rondel::runtime

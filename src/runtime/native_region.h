@@ -231,7 +231,7 @@ class NativeLoop {
   void bind(Frame&, const LoopStart&);
   std::int64_t prepare_rows(std::span<Stack> stacks, std::int64_t from, std::int64_t to);
   std::optional<std::int64_t> run_trips(Frame&, const LoopStart&, std::span<Stack> stacks);
-  bool lay_out(const std::function<void()>& allocate);
+  template <class F> bool lay_out(const F& allocate);
   void give_up_for(const Error& no_memory);
   std::int64_t first_room(const LoopStart&, std::int64_t most);
   std::span<const std::int64_t> room_for(std::int64_t trips);
@@ -277,8 +277,9 @@ class NativeIf {
   const std::shared_ptr<const RegionCode>& code() const { return buffers_.code(); }
   void set_types(const OutputTypes&, Frame&);
   int threads() const { return buffers_.threads(); }
-  /// Writes results to their slots of the frame.
-  void run(Frame&);
+  /// Writes results to their slots of the frame. False: memory does not suffice for both branches;
+  /// nothing is written, and the branch that is taken must run step by step.
+  bool run(Frame&);
   void release() { buffers_.release(); }
 
  private:

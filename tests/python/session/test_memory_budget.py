@@ -242,3 +242,25 @@ def test_a_stack_that_cannot_grow_keeps_its_rows(jit, monkeypatch):
         ran += 1
         assert total.item() == 2 * numbers.sum(), budget
     assert ran
+
+
+LARGE_BRANCH = """s = If (c) <
+    then_branch = t () => (float a) { u = CumSum (x, zero)  v = CumSum <reverse = 1> (u, zero)  w = Mul (v, u)  a = ReduceSum <keepdims = 0> (w) },
+    else_branch = f () => (float b) { b = ReduceMax <keepdims = 0> (x) }>"""
+
+
+@pytest.mark.parametrize("jit", ["0", "quick", "2"])
+@pytest.mark.parametrize("loop", [False, True])
+def test_a_branch_that_is_not_taken_needs_no_memory(loop, jit, monkeypatch):
+    """Native code has room for both branches; where memory does not suffice for them, the one that is taken runs step by step."""
+    monkeypatch.setenv("RONDEL_JIT", jit)
+    body = f"""{{ c = Less (i, zero)  {LARGE_BRANCH}  t2 = Add (r, s)  on = Identity (go) }}"""
+    in_loop = f"y = Loop (five, , none) <body = step (int64 i, bool go, float r) => (bool on, float t2) {body}>"
+    alone = f"c = Less (five, zero)  {LARGE_BRANCH}  y = Identity (s)"
+    text = f"g (float[n] x, int64 five) => (float y) <int64 zero = {{0}}, float none = {{0}}> {{ {in_loop if loop else alone} }}"
+    feeds = {"x": np.ones(100_000, np.float32), "five": np.int64(5)}
+    s = session(text, options=options(max_memory_bytes=50_000))
+    for _ in range(2):
+        assert s.run(None, feeds)[0] == (5 if loop else 1)
+    with refused(rondel.LimitExceeded, "does not allow 64 more"):
+        session(text, options=options(max_memory_bytes=10)).run(None, feeds)

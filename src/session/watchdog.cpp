@@ -31,26 +31,20 @@ struct WatchedRun {
   const std::function<bool()>* interrupted;
   Clock::time_point ask;  ///< when `interrupted` is called next
 
-  /// Sets the run's stop flag if the run must end; returns the time of the next poll.
+  /// Sets the run's stop flag if its deadline or its flag ends the run; returns the time of the
+  /// next poll.
   Clock::time_point poll_run(Clock::time_point now) {
     auto next = Clock::time_point::max();
     if (terminate != nullptr) {
       if (terminate->load(std::memory_order_relaxed)) set(runtime::Stop::cancelled);
       next = now + poll;
     }
-    if (*interrupted) {
-      if (ask <= now) {
-        if ((*interrupted)()) set(runtime::Stop::interrupted);
-        ask = now + pulse;
-      }
-      next = std::min(next, ask);
-    }
+    if (*interrupted) next = std::min(next, ask);
     if (deadline && *deadline <= now) set(runtime::Stop::deadline);
     else if (deadline) next = std::min(next, *deadline);
     return next;
   }
 
- private:
   void set(runtime::Stop why) {
     std::int32_t none = 0;
     run->stop.compare_exchange_strong(none, static_cast<std::int32_t>(why));
@@ -72,8 +66,10 @@ class WatchdogThread {
     if (due < wakes_) changed_.notify_one();
   }
 
+  /// Waits until the run's `interrupted`, if it is being called, has returned.
   void remove(const runtime::Run* run) {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    answered_.wait(lock, [&] { return asked_ != run; });
     std::erase_if(watched_, [run](const WatchedRun& w) { return w.run == run; });
   }
 
@@ -85,15 +81,36 @@ class WatchdogThread {
       wakes_ = soonest_ == never ? Clock::time_point::max() : now + soonest_;
       soonest_ = never;
       for (WatchedRun& w : watched_) wakes_ = std::min(wakes_, w.poll_run(now));
+      if (ask_one(lock, now)) continue;
       if (wakes_ == Clock::time_point::max()) changed_.wait(lock);
       else changed_.wait_until(lock, wakes_);
     }
   }
 
+  /// Calls `interrupted` of the run that has waited longest for it, if one is due. Other runs come
+  /// and go meanwhile.
+  bool ask_one(std::unique_lock<std::mutex>& lock, Clock::time_point now) {
+    WatchedRun* due = nullptr;
+    for (WatchedRun& w : watched_)
+      if (*w.interrupted && w.ask <= now && (due == nullptr || w.ask < due->ask)) due = &w;
+    if (due == nullptr) return false;
+    due->ask = now + pulse;
+    asked_ = due->run;
+    WatchedRun one = *due;
+    lock.unlock();
+    const bool ends = (*one.interrupted)();
+    lock.lock();
+    if (ends) one.set(runtime::Stop::interrupted);
+    asked_ = nullptr;
+    answered_.notify_all();
+    return true;
+  }
+
   static constexpr auto never = Clock::duration::max();
 
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable changed_, answered_;
+  const runtime::Run* asked_ = nullptr;  ///< whose `interrupted` is being called
   std::vector<WatchedRun> watched_;
   /// How soon the runs that were added since the thread last looked wanted to be polled. The thread
   /// looks once more after that time even if they have ended: the next run, which probably follows

@@ -263,6 +263,23 @@ TEST(PublicNames, WhatEndsARunIsNamed) {
   EXPECT_THAT(error_of(run, Blame::cancelled), HasSubstr("ended by its `interrupted` function"));
 }
 
+/// The thread that asks keeps all deadlines; another run begins and ends while it asks.
+TEST(PublicNames, WhatEndsARunMayRunSomething) {
+  const Session endless = session_of(counting_without_end), short_one = session_of(adding);
+  RunOptions asked;
+  asked.interrupted = [&] {
+    RunOptions soon;
+    soon.deadline = 10;
+    short_one.run({{"x", x}, {"n", n}}, soon);
+    return true;
+  };
+  const auto run = [&] {
+    endless.run({{"most", Tensor::scalar(INT64_MAX)}, {"x", Tensor::zeros(DType::f32, {2})}},
+                asked);
+  };
+  EXPECT_THAT(error_of(run, Blame::cancelled), HasSubstr("ended by its `interrupted` function"));
+}
+
 TEST(PublicNames, OutputsAskedFor) {
   const std::vector<std::string> wanted{"z"};
   EXPECT_THAT(error_of([&] {

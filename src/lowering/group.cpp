@@ -358,6 +358,21 @@ class Grouper {
       const ir::Extent& e = x.extent(x.rank() - from_last);
       if (!e.known_or_symbolic() || !(e == y.extent(y.rank() - from_last))) return false;
     }
+    return has_matrices_of(x, y);
+  }
+  /// Whether each matrix of y has a place in x by their types: also empty ones, of which a reshape
+  /// may make any number.
+  static bool has_matrices_of(const ir::Type& x, const ir::Type& y) {
+    const auto count = [](const ir::Type& t) {
+      ir::Integer all = 1;
+      for (std::int64_t a = 0; a < t.rank() - 2; ++a) all = all * t.extent(a);
+      return all;
+    };
+    const ir::Integer own = count(x);
+    if (own.known_or_symbolic() && own == count(y)) return true;
+    const std::int64_t more = y.rank() - x.rank();
+    for (std::int64_t a = 0; a < x.rank() - 2; ++a)
+      if (more < 0 || !(x.extent(a) == 1 || x.extent(a) == y.extent(a + more))) return false;
     return true;
   }
 

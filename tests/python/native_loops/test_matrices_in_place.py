@@ -89,6 +89,8 @@ VIEWS = {
     "columns joined": ("view = Reshape (x, shape)", (2, 3, 4, 5), [6, 1, 20], 1),
     "one matrix for all": ("e = Squeeze (x, zero)  view = Expand (e, shape)", (1, 1, 4, 5), [3, 4, 5], 4),
     "rows expanded": ("e = Squeeze (x, zero)  view = Expand (e, shape)", (1, 3, 1, 5), [3, 4, 5], 4),
+    "other numbers of empty matrices": ("view = Reshape <allowzero = 1> (x, shape)", (2, 3, 0, 5), [7, 0, 5], 0),
+    "empty matrices of no matrices": ("view = Reshape <allowzero = 1> (x, shape)", (2, 0, 0, 5), [7, 0, 5], 0),
     "no matrices": ("view = Reshape (x, shape)", (0, 3, 4, 5), [0, 4, 5], 4),
     "of what the trip computes": ("d = Neg (x)  view = Reshape (d, shape)", (2, 3, 4, 5), [6, 4, 5], 4),
     "of a beginning": ("d = Slice (x, zero, two)  view = Reshape (d, shape)", (3, 3, 4, 5), [6, 4, 5], 4),

@@ -27,6 +27,6 @@ def workload():
         model=from_text(MODEL, opset=23),
         feeds=feeds(),
         trips=TRIPS,
-        limit_ratio=0.8,
+        limit_ratio=0.5,
         unspelled=("network",),  # its recurrences keep their shapes
     )

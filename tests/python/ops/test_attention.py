@@ -185,6 +185,15 @@ def test_attention_with_all_options(opset, known):
             np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-5, err_msg=f"seed {seed}: {text}")
 
 
+@pytest.mark.parametrize("options, flat", [("", False), ("<q_num_heads = 4, kv_num_heads = 2>", True)])
+def test_attention_of_ranks_that_only_the_run_knows(options, flat):
+    """With numbers of heads there are 3 axes, without them 4 (1150003067)."""
+    q, k, v = (in_rows(x) if flat else x for x in (Q, K, V))
+    made = session(f"main (float[] q, float[] k, float[] v) => (float[] y) {{ y = Attention {options} (q, k, v) }}", 24)
+    want = attended(Q, K, V)
+    np.testing.assert_allclose(made.run(None, {"q": q, "k": k, "v": v})[0], in_rows(want) if flat else want, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("groups", [1, 2, 4])
 def test_a_decoder_of_attention_runs_natively(groups):
     """Keys and values are states of the loop that grow in each trip."""

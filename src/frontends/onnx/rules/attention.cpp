@@ -203,7 +203,9 @@ ValueId softcapped(const Call& c, ValueId scores) {
 
 std::vector<ValueId> attention(Call& c) {
   const std::int64_t mode = ranged(c, "qk_matmul_output_mode", 0, 0, 3);
-  const std::int64_t rank = known_rank(c, In::query);
+  // Numbers of heads are needed with 3 axes only.
+  const bool flat = c.attributes.i("q_num_heads", 0) != 0;
+  const std::int64_t rank = c.rank(c.in(In::query)).value_or(flat ? 3 : 4);
   require(rank == 3 || rank == 4, "Q has rank {}; expected 3 or 4", rank);
   check_inputs(c, rank);
   const DType wide = wide_type(c), inner = softmax_precision(c).value_or(wide);

@@ -41,13 +41,6 @@ class Progress:
         full = _WIDTH * min(done, self._total) // self._total
         return f"{self._title} [{'=' * full}{' ' * (_WIDTH - full)}] {done}/{self._total}"
 
-    def clear(self):
-        """Removes the bar, if one is drawn."""
-        if self._drawn:
-            self._out.write("\r\x1b[K")
-            self._out.flush()
-            self._drawn = False
-
     def end(self, note):
         """Prints a final line with the note and the time taken, on a terminal or not."""
         if not self._shown:
@@ -57,7 +50,8 @@ class Progress:
         self._out.flush()
 
     def clear(self):
-        """Erases the bar."""
+        """Erases the bar, if one is drawn."""
         if self._drawn:
             self._out.write("\r\x1b[K")
             self._out.flush()
+            self._drawn = False

@@ -38,17 +38,38 @@ def true_divide(x, y):
 
 
 def floor_divide(x, y):
-    """x // y, rounded down as in Python."""
-    if _is_float(x) or _is_float(y):
-        return _function("floor")(_function("div")(x, y))
-    return _function("div")(_function("sub")(x, remainder(x, y)), y)
+    """x // y, rounded down as in Python; of floats, the whole number that is nearest to (x - x % y) / y, as in NumPy."""
+    if not (_is_float(x) or _is_float(y)):
+        down = _function("and_")(not_equal(_function("mod")(x, y), 0), _signs_differ(x, y))
+        return _function("sub")(_function("div")(x, y), _as_number(down, x, y))
+    rest = _function("mod")(x, y, fmod=1)
+    quotient = _function("div")(_function("sub")(x, rest), y)
+    down = _function("and_")(not_equal(rest, 0), _signs_differ(rest, y))
+    rounded = _function("round")(_function("sub")(quotient, _as_number(down, x, y)))
+    return _function("where")(_compared("equal", y, 0), _function("div")(x, y), rounded)
 
 
 def remainder(x, y):
     """x % y, with the sign of y as in Python."""
-    if _is_float(x) or _is_float(y):
-        return _function("sub")(x, _function("mul")(floor_divide(x, y), y))
-    return _function("mod")(x, y)
+    if not (_is_float(x) or _is_float(y)):
+        return _function("mod")(x, y)
+    rest = _function("mod")(x, y, fmod=1)  # has the sign of x
+    other = _function("and_")(not_equal(rest, 0), _signs_differ(rest, y))
+    return _function("where")(other, _function("add")(rest, y), rest)
+
+
+def _signs_differ(x, y):
+    return _function("xor")(_compared("less", x, 0), _compared("less", y, 0))
+
+
+def _compared(name, x, y):
+    """less or equal, by NumPy where x is not traced."""
+    return _function(name)(x, y) if isinstance(x, Traced) else getattr(np, name)(x, y)
+
+
+def _as_number(condition, x, y):
+    """A condition as 0 and 1 of the dtype of those of x and y that are traced."""
+    return _function("cast")(condition, to=(x if isinstance(x, Traced) else y).dtype)
 
 
 def _composed(function, swapped=False):

@@ -154,6 +154,22 @@ def test_operators_of_python_on_traced_values(function, dtype):
     np.testing.assert_array_equal(got, expected)
 
 
+FLOATS = [-np.inf, -5.0, -1.0, -0.3, 0.0, 0.1, 0.3, 1.0, 3.0, 1e8, np.inf, np.nan]
+EXTREMES = {kind: [np.iinfo(kind).min or 2, np.iinfo(kind).max, 1, 3, 7, 100] for kind in (np.int8, np.int32, np.int64, np.uint8)}
+
+
+@pytest.mark.parametrize("dtype, numbers", [(np.float64, FLOATS), (np.float32, FLOATS), *EXTREMES.items(), (np.int16, [-128, -3, 2, 127])])
+@pytest.mark.parametrize("function", [lambda x, y: x // y, lambda x, y: x % y, lambda x, y: y // 3, lambda x, y: 3 % x, np.remainder, np.floor_divide])
+def test_quotients_and_remainders_are_those_of_numpy(function, dtype, numbers):
+    numbers = np.array(numbers, dtype)
+    x, y = (a.ravel() for a in np.meshgrid(numbers, numbers))
+    with np.errstate(all="ignore"):
+        expected = function(x, y)
+    got = traced_value(function, x, y)
+    assert got.dtype == expected.dtype
+    np.testing.assert_array_equal(got, expected)
+
+
 def test_powers():
     for function in (lambda x: 2**x, lambda x: 2.5**x, lambda x: x**0.5, lambda x: x**2, lambda x: np.power(3, x)):
         np.testing.assert_allclose(traced_value(function, X), function(X), rtol=1e-14)

@@ -147,13 +147,18 @@ class EvaluableInput:
         return None if self._ahead.evaluated else self._default
 
     def set_input_value(self, value: Any) -> None:
-        """Gives the port a number or an array. If the port's `reduce` is "add" or "multiply", further values and the values of edges
+        """Gives the port a number, a list or an array, which is copied. If the port's `reduce` is "add" or "multiply", further values and the values of edges
         are added or multiplied; if it is "overwrite", the value of an edge wins.
         """
         self._inbox[self.name] = self.joined(value)
 
     def joined(self, value):
-        """The value, combined with the value that was given before."""
+        """The value, combined with the value that was given before. A list is an array."""
+        if isinstance(value, (list, tuple, np.ndarray)):
+            try:
+                value = np.array(value)
+            except ValueError as error:
+                raise CallerError(f"the value of input port '{self.id}' makes no array: {error}") from None
         return self._join(self._inbox[self.name], value) if self.name in self._inbox else value
 
 

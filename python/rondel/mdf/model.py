@@ -420,6 +420,7 @@ def _names(record):
 
 #: The dtypes that MDF computes in, by NumPy's kinds.
 _DTYPES = {"b": np.bool_, "i": np.int64, "u": np.int64, "f": np.float64}
+_LARGEST = np.iinfo(np.int64).max
 
 
 def _values(what, given):
@@ -438,5 +439,7 @@ def _values(what, given):
             raise CallerError(f"{place} makes no array: {error}") from None
         if array.dtype.kind not in _DTYPES:
             raise CallerError(f"{place} is of dtype {array.dtype}; expected numbers")
+        if array.dtype == np.uint64 and (array > _LARGEST).any():
+            raise CallerError(f"{place} is {array.max()}; integers are at most 2^63 - 1, larger numbers must be floats")
         values[name] = arrays.to_value(array.astype(_DTYPES[array.dtype.kind], order="C"), place, "numbers")
     return values

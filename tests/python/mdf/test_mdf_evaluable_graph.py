@@ -194,6 +194,20 @@ def test_values_given_to_input_ports(reduce):
         assert all(graph.enodes["source"].evaluable_inputs["x"].curr_value is None for graph in both)
 
 
+@pytest.mark.parametrize("reduce, expected", [("add", [4, 6]), ("multiply", [3, 8]), ("overwrite", [3, 4])])
+def test_a_list_is_an_array_and_an_array_is_copied(reduce, expected):
+    graph = leak()
+    graph.nodes[0].input_ports[0].reduce = reduce
+    port = EvaluableGraph(graph).enodes["source"].evaluable_inputs["x"]
+    port.set_input_value([1.0, 2.0])
+    given = np.array([3.0, 4.0])
+    port.set_input_value(given)
+    given[:] = 0
+    assert port.curr_value.tolist() == expected
+    with pytest.raises(rondel.CallerError, match="the value of input port 'x' makes no array"):
+        port.set_input_value([[1, 2], [3]])
+
+
 def test_an_initializer_joins_what_a_port_was_given():
     def driven():
         graph = leak()
@@ -235,7 +249,7 @@ def test_an_error_leaves_what_a_port_was_given():
     port.set_input_value([1.0, 2.0, 3.0])
     with pytest.raises(rondel.CallerError, match="do not broadcast"):
         graph.evaluate()
-    assert port.curr_value == [1.0, 2.0, 3.0]
+    assert port.curr_value.tolist() == [1.0, 2.0, 3.0]
     port.set_input_value([1.0, 2.0])
     graph.evaluate()
     assert port.curr_value is None and graph.enodes["source"].evaluable_outputs["gain"].curr_value.tolist() == [1, 6]

@@ -154,6 +154,8 @@ REFUSED = [
     ({"initial": {"A.tau": 1}}, "parameter 'A.tau' has no state"),
     ({"initial": {"B.v": 1}}, "there is no parameter 'B.v'"),
     ({"set": {"A.tau": "fast"}}, "'A.tau' is of dtype"),
+    ({"set": {"A.tau": 2**63}}, "set: 'A.tau' is 9223372036854775808; integers are at most 2^63 - 1"),
+    ({"inputs": {"A.x": np.array(2**63, np.uint64)}}, "inputs: 'A.x' is 9223372036854775808; integers are at most 2^63 - 1"),
     ({"set": {"A.tau": [1, 2]}, "initial": {"A.v": [1, 2, 3]}}, "the sweep of 'A.v' has 3 points, that of 'A.tau' 2"),
     ({"steps": -1}, "steps is -1; expected a number of steps, 0 or more"),
     ({"dt": float("nan")}, "dt is nan; expected a finite number"),

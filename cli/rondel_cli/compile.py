@@ -9,6 +9,7 @@ from rondel.texts import human_bytes, render
 
 from .exit_codes import UsageError
 from .feeds import read_feeds
+from .numbers import whole_number
 from .table import add_model_options, session_options
 
 
@@ -116,6 +117,7 @@ def _shapes(texts):
 def _extent(text, extent):
     if extent == "?":
         return extent
-    if not extent.isdigit() or int(extent) >= 2**63:
-        raise UsageError(f"--shape {text}: the extent '{extent}' is no number and no ?")
-    return int(extent)
+    number = whole_number(extent)
+    if number is None:
+        raise UsageError(f"--shape {text:.100}: the extent '{extent:.100}' is no number below 2**63 and no ?")
+    return number

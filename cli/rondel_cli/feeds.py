@@ -13,6 +13,7 @@ import rondel
 from rondel.arrays import element_name, numpy_dtype
 
 from .exit_codes import UsageError
+from .numbers import whole_number
 
 
 FILES = (".npy", ".npz", ".pb")  #: extensions of the files that hold inputs
@@ -34,7 +35,7 @@ def add_input_option(parser, more=""):
 def extents_option(parser):
     parser.add_argument(
         "--extent",
-        type=_extent,
+        type=_named_extent,
         action="append",
         default=[],
         metavar="NAME=N",
@@ -42,11 +43,12 @@ def extents_option(parser):
     )
 
 
-def _extent(text):
-    name, equals, number = text.rpartition("=")
-    if not number.isdigit() or int(number) >= 2**63 or (equals and not name):
-        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=N or N, where N is 0 or more")
-    return name, int(number)
+def _named_extent(text):
+    name, equals, digits = text.rpartition("=")
+    number = whole_number(digits)
+    if number is None or (equals and not name):
+        raise argparse.ArgumentTypeError(f"'{text:.100}' is not NAME=N or N, where N is 0 or more")
+    return name, number
 
 
 def filled_feeds(session, texts, seed, extents):
@@ -242,9 +244,9 @@ def _of_archive(name, path, archive):
 def random_tensor(text, rng):
     """'f32[2,3]': floats uniform in [0, 1), integers in [0, 10) as far as the dtype goes, bools, texts of a digit."""
     match = re.fullmatch(r"(\w+)(?:\[([\d, ]*)\])?", text)
-    if not match:
-        raise UsageError(f"random:{text}: expected a type such as f32[2,3] or i64[]")
-    shape = [int(e) for e in (match[2] or "").split(",") if e.strip()]
+    shape = [whole_number(e.strip()) for e in (match[2] or "").split(",") if e.strip()] if match else [None]
+    if None in shape:
+        raise UsageError(f"random:{text:.100}: expected a type such as f32[2,3] or i64[]")
     dtype = _dtype_named(match[1])
     if dtype is None:
         raise UsageError(f"random:{text}: there is no dtype '{match[1]}'; names are f32, i64, str, ..., or NumPy's or ONNX's")

@@ -47,8 +47,7 @@ def add_to(commands):
 
 
 def act(options):
-    if options.compiled and not options.ir:
-        raise UsageError("--compiled: expected --ir beside it")
+    _require_one_report(options)
     if options.html is not None and pathlib.Path(options.html).suffix != ".html" and not is_special(options.html):
         raise UsageError(f"--html {options.html}: expected a file that ends in .html, or a pipe")
     if options.ir:
@@ -74,6 +73,17 @@ def act(options):
     for finding in report.findings:
         print(finding_text(finding), file=sys.stderr)
     return 3
+
+
+def _require_one_report(options):
+    """Each of these options asks for a report of its own."""
+    given = [f"--{name}" for name in ("ir", "passes", "after", "schedule", "html") if getattr(options, name) not in (None, False)]
+    if len(given) > 1 and given != ["--passes", "--after"]:
+        raise UsageError(f"{' and '.join(given)}: expected one of them")
+    if options.compiled and not options.ir:
+        raise UsageError("--compiled: expected --ir beside it")
+    if options.input and given not in ([], ["--html"]):
+        raise UsageError(f"{given[0]}: expected no --input beside it, since the model is not run")
 
 
 def _write_page(options, report):

@@ -77,9 +77,10 @@ def add_to(commands):
 
 
 def port(text):
-    if count(text) > 65535:
+    number = count(text)
+    if number > 65535:
         raise argparse.ArgumentTypeError(f"'{text}' is no port; expected 0 to 65535")
-    return int(text)
+    return number
 
 
 def act(options):

@@ -113,11 +113,22 @@ def test_an_archive_that_lacks_an_input_says_what_it_has(rondel):
         (("run", "m.onnx", "x=1"), "rondel run: error: unrecognized arguments: x=1; did you mean -i x=1?"),
         (("deepx", "a", "b"), "rondel deepx: error: unrecognized arguments: b\n"),
         (("inspect", "m.onnx", "--compiled"), "rondel: --compiled: expected --ir beside it"),
+        (("inspect", "m.onnx", "--ir", "--html", "g.html"), "rondel: --ir and --html: expected one of them"),
+        (("inspect", "m.onnx", "--schedule", "-i", "x=1"), "rondel: --schedule: expected no --input beside it"),
+        (("compile", "m.onnx", "-o", "m.so", "--shape", "x=\u00b2"), "--shape x=\u00b2: the extent '\u00b2' is no number below 2**63 and no ?"),
+        (("run", "m.onnx", "--repeat", "\u00b2"), "argument --repeat: '\u00b2' is not a number of 1 or more, below 2**63"),
+        (("bench", "m.onnx", "--extent", "n=" + "9" * 5000), "is not NAME=N or N, where N is 0 or more"),
     ],
 )
 def test_arguments_that_a_command_does_not_know(rondel, arguments, words):
     code, _, err = rondel(*arguments)
     assert code == 2 and words in err, err
+
+
+@pytest.mark.parametrize("extent", ["9" * 5000, "9223372036854775808", "\u0663"])
+def test_an_extent_of_random_numbers_that_is_none(rondel, extent):
+    code, _, err = rondel("run", saved(ROOT), "-i", f"x=random:f32[{extent}]")
+    assert code == 2 and "expected a type such as f32[2,3] or i64[]" in err and len(err) < 300, err
 
 
 def test_a_budget_is_called_as_the_command_line_calls_it(rondel):

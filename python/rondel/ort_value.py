@@ -231,14 +231,16 @@ def _check_writable(target, what):
 
 
 def array_at(address: int, element_type: ElementType, shape: Sequence[int], keep: Any = None) -> np.ndarray:
-    """The array at an address of memory. keep: what owns the memory; None: the caller keeps it alive."""
+    """The array at an address of memory, which may be 0 if the array is empty. keep: what owns the memory; None: the caller keeps it alive."""
     dtype, extents = _numpy_dtype(element_type), _checked_shape(shape)
     if dtype.kind in arrays.STRING_KINDS:
         raise CallerError("strings have no address that others can read; expected a dtype of numbers")
-    if isinstance(address, bool) or not isinstance(address, (int, np.integer)) or address <= 0:
-        raise CallerError(f"the buffer is at {address!r}; expected an address, such as ortvalue.data_ptr() or array.ctypes.data")
     size = int(np.prod(extents, dtype=np.int64)) * dtype.itemsize
-    memory = (ctypes.c_char * max(size, 1)).from_address(int(address))
+    if isinstance(address, bool) or not isinstance(address, (int, np.integer)) or address < (1 if size else 0):
+        raise CallerError(f"the buffer is at {address!r}; expected an address, such as ortvalue.data_ptr() or array.ctypes.data")
+    if size == 0:
+        return np.empty(extents, dtype)
+    memory = (ctypes.c_char * size).from_address(int(address))
     memory._keep = keep
     return np.frombuffer(memory, dtype, size // dtype.itemsize).reshape(extents)
 

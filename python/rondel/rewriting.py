@@ -9,6 +9,7 @@ import os
 from . import arrays
 from .errors import CallerError, UnsupportedError
 from .missing_names import warn_once
+from .onnxruntime_errors import InvalidGraph
 
 
 #: Where SessionOptions keep what changes a model, and the methods that ask for it.
@@ -50,7 +51,7 @@ def as_options_ask(source, options):
     try:
         return proto.SerializeToString(), options
     except Exception as error:  # protobuf has exceptions of its own
-        raise CallerError(f"the model with its initializers cannot be written: {error}; its tensors may have 2 GiB at most") from error
+        raise InvalidGraph(f"the model with its initializers cannot be written: {error}; its tensors may have 2 GiB at most") from error
 
 
 def _read(source, options):
@@ -106,10 +107,10 @@ def _replace_initializers(graph, wanted):
     for name, value in wanted.items():
         old = tensors.get(name)
         if old is None:
-            raise CallerError(f"the model has no initializer '{name}'; there are: {', '.join(map(repr, tensors)) or 'none'}")
+            raise InvalidGraph(f"the model has no initializer '{name}'; there are: {', '.join(map(repr, tensors)) or 'none'}")
         if list(old.dims) != value.shape() or old.data_type != value.element_type():
             expected = f"tensor({arrays.onnx_name(arrays.dtype_of_number(old.data_type))}){list(old.dims)}"
-            raise CallerError(f"the initializer '{name}' is {value.data_type()}{value.shape()}; expected {expected}")
+            raise InvalidGraph(f"the initializer '{name}' is {value.data_type()}{value.shape()}; expected {expected}")
         old.CopyFrom(numpy_helper.from_array(value.numpy(), name))
 
 
@@ -122,15 +123,26 @@ def _fill_from_files(graph, files):
         if data is None:
             continue
         used.add(place["location"])
-        begin = int(place.get("offset", 0))
-        length = int(place.get("length", len(data) - begin))
+        begin, length = _span(tensor, place, len(data))
         if begin + length > len(data):
-            raise CallerError(f"the tensor '{tensor.name}' has {length} bytes from byte {begin} of '{place['location']}', which has only {len(data)}")
+            raise InvalidGraph(f"the tensor '{tensor.name}' has {length} bytes from byte {begin} of '{place['location']}', which has only {len(data)}")
         tensor.ClearField("external_data")
         tensor.ClearField("data_location")
         tensor.raw_data = data[begin : begin + length]
     for name in set(files) - used:
-        raise CallerError(f"no tensor of the model is in a file '{name}'")
+        raise InvalidGraph(f"no tensor of the model is in a file '{name}'")
+
+
+def _span(tensor, place, size):
+    """Where the data of a tensor begin in a file of this size, and how long they are."""
+    try:
+        begin = int(place.get("offset", 0))
+        length = int(place.get("length", size - begin))
+        if begin >= 0 and length >= 0:
+            return begin, length
+    except ValueError:
+        pass
+    raise InvalidGraph(f"the external data of the tensor '{tensor.name}' are at {place}; expected an offset and a length of 0 or more")
 
 
 def _tensors(graph):

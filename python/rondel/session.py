@@ -397,6 +397,22 @@ class InferenceSession(ExplainsMissingNames):
         """onnxruntime's inner session."""
         return SessionHandle(self)
 
+    # ---- onnxruntime's private names, which packages read ---------------------------------------------------
+
+    @property
+    def _model_path(self) -> str | None:
+        """The model's file, absolute; None if there is none."""
+        return self._source if isinstance(self._source, str) else None
+
+    @property
+    def _model_bytes(self) -> bytes | None:
+        """The model that was given as bytes; None for a file."""
+        return self._source if isinstance(self._source, bytes) else None
+
+    @property
+    def _sess_options(self) -> SessionOptions:
+        return self.get_session_options()
+
     def __repr__(self) -> str:
         if "_session" not in self.__dict__:  # making it failed
             return object.__repr__(self)

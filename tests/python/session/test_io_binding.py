@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from models import f32, i64, refused, run_options, same, session
+from models import f32, i64, model, refused, run_options, same, session
 from runtimes import MUL, both
 
 import rondel
@@ -19,6 +19,17 @@ def value(array):
 
 
 # ---- values ---------------------------------------------------------------------------------------------
+
+
+@both
+def test_packages_find_the_file_of_a_session(ort, tmp_path):
+    data = model(ADD).SerializeToString()
+    path = tmp_path / "add.onnx"
+    path.write_bytes(data)
+    s = ort.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    assert s._model_path == str(path) and s._model_bytes is None
+    s = ort.InferenceSession(data, providers=["CPUExecutionProvider"])
+    assert s._model_path is None and s._model_bytes == data
 
 
 @both
@@ -98,6 +109,18 @@ def test_outputs_go_into_the_callers_memory(ort):
             same(targets[k], X * X * factor)
             same(binding.copy_outputs_to_cpu()[0], X * X * factor)
         assert binding.get_outputs()[0].data_ptr() == targets[k].ctypes.data
+
+
+@both
+def test_an_empty_array_may_be_at_0(ort):
+    """As torch.empty(0).data_ptr() is: the cache of a decoder's first step."""
+    s = ort.InferenceSession(model(ADD).SerializeToString(), providers=["CPUExecutionProvider"])
+    binding = s.io_binding()
+    for name in ("x", "y"):
+        binding.bind_input(name, "cpu", 0, np.float32, [0], 0)
+    binding.bind_output("sum")
+    s.run_with_iobinding(binding)
+    assert binding.copy_outputs_to_cpu()[0].shape == (0,)
 
 
 @both

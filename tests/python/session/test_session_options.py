@@ -347,6 +347,22 @@ def test_a_file_in_memory_that_is_too_short():
         rondel.InferenceSession(in_a_file(offset=8, length=16), made)
 
 
+@pytest.mark.parametrize(("place", "words"), [({"offset": -8, "length": 8}, "-8"), ({"offset": 0, "length": -16}, "-16"), ({"offset": "x"}, "x")])
+def test_a_place_in_a_file_that_is_none(place, words):
+    made = rondel.SessionOptions()
+    made.add_external_initializers_from_files_in_memory(["far.bin"], [i64(1, 2)], [16])
+    with refused(rondel.CallerError, "'W'", words, "expected an offset and a length of 0 or more"):
+        rondel.InferenceSession(in_a_file(**place), made)
+
+
+def test_an_option_that_does_not_fit_is_no_damaged_file():
+    made = rondel.SessionOptions()
+    made.add_initializer("V", arrays_of(X)[0])
+    with pytest.raises(rondel.CallerError) as caught:
+        rondel.InferenceSession(MUL, made)
+    assert type(caught.value) is rondel.capi.onnxruntime_pybind11_state.InvalidGraph
+
+
 # ---- the optimized model --------------------------------------------------------------------------------
 
 

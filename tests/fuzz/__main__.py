@@ -13,7 +13,7 @@ import importlib
 import os
 import sys
 
-KINDS = {"programs": "fuzz.fuzz_programs", "models": "fuzz.fuzz_models", "deepx": "fuzz_deepx"}
+KINDS = {"programs": "fuzz.fuzz_programs", "models": "fuzz.fuzz_models", "deepx": "fuzz.fuzz_deepx"}
 
 
 def main():

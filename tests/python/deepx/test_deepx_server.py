@@ -7,13 +7,16 @@ import socket
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-import fuzz_deepx
+from fuzz import fuzz_deepx
 from rondel import CallerError, deepx
 
+TESTS = Path(fuzz_deepx.__file__).parents[1]
+PATHS = f"{TESTS}:{TESTS / 'python' / 'helpers'}"  #: those of ./dev fuzz
 COUNT = int(os.environ.get("RONDEL_DATAGRAMS", "400"))
 
 
@@ -104,12 +107,15 @@ def test_random_datagrams(tmp_path):
 
 
 def test_the_fuzzer_says_how_to_run_a_failure_again(tmp_path):
-    command = [sys.executable, fuzz_deepx.__file__]
-    done = subprocess.run([*command, "0.1", "--seed", "7"], capture_output=True, text=True, timeout=300)
+    def fuzz(*arguments):
+        command = [sys.executable, "-m", "fuzz", "deepx", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, "PYTHONPATH": PATHS})
+
+    done = fuzz("0.1", "--seed", "7")
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.match(r"seed 7, 0.1 seconds\n\d+ datagrams, ", done.stdout)
     (tmp_path / "round.jsonl").write_text('"add x x->x //id=3\\u00ff"\n')
-    done = subprocess.run([*command, "--replay", tmp_path / "round.jsonl"], capture_output=True, text=True, timeout=300)
+    done = fuzz("--replay", tmp_path / "round.jsonl")
     assert done.returncode == 0 and "is not UTF-8" in done.stdout, done.stdout + done.stderr
 
 

@@ -5,6 +5,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -15,9 +16,11 @@ import pytest
 from models import model
 
 from fuzz import fuzz_models, fuzz_programs, reducing, reporting, ways
+from fuzz.__main__ import KINDS
 from fuzz.programs import Feeds, Rejected, assembled, program
 from fuzz.shrinking import graphs
 
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 COUNT = int(os.environ.get("RONDEL_FUZZ", "200"))
 FIRST = int(os.environ.get("RONDEL_SEED", "0"))
 CHUNK = 10
@@ -26,6 +29,14 @@ CHUNK = 10
 def text_of(seed):
     made = program(seed)
     return made.model.SerializeToString(deterministic=True), [reporting.feeds_text(case.feeds) for case in made.cases]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_starts_with_the_paths_of_dev(kind):
+    paths = re.search(r"^fuzz\(\) .*PYTHONPATH=(\S+)", (ROOT / "dev").read_text(), re.MULTILINE)[1]
+    command = [sys.executable, "-m", "fuzz", kind, "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": paths})
+    assert done.returncode == 0 and done.stdout.startswith(f"usage: ./dev fuzz {kind} "), done.stderr
 
 
 @pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, CHUNK), ids=lambda s: f"seeds {s} to {s + CHUNK - 1}")

@@ -1,7 +1,7 @@
 """A fuzzer of deepx: mutated programs at the server's handler and at the parser.
 
     ./dev fuzz deepx [SECONDS] [--seed N]      (60 seconds, a seed that is printed)
-    .venv/bin/python tests/python/deepx/fuzz_deepx.py --replay build/fuzz/round.jsonl
+    ./dev fuzz deepx --replay build/fuzz/round.jsonl
 
 The corpus begins with lines of the tests and examples. An input whose answer has a new form is added to the corpus, so the search
 continues from inputs that reached new behaviour. Inputs run in a child process, in rounds of one session each. A round is written to a file
@@ -18,10 +18,12 @@ import sys
 import tempfile
 import time
 
+from deepx_errors import ERRORS
+
 import rondel
 from rondel import deepx
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROUND = ROOT / "build" / "fuzz" / "round.jsonl"
 PER_ROUND = 100  #: datagrams in one session
 LONGEST = 300  #: seconds that a round may take before it counts as hanging
@@ -46,8 +48,6 @@ WORDS = [
 
 def seeds():
     """The initial corpus."""
-    from test_deepx_lines import ERRORS
-
     examples = [path.read_text() for path in sorted((ROOT / "examples" / "deepx").glob("*.deepx"))]
     rows = [re.sub(r" \.\.\.|[\[\]]", "", usage.replace("@T", "@float32")) for row in deepx.instructions() for usage in (row.usage, row.backward)]
     texts = LINES + rows + [line for line, _, _ in ERRORS] + [line for text in examples for line in text.splitlines()] + examples
@@ -156,7 +156,7 @@ def supervise(seed, seconds):
     print(f"seed {seed}, {seconds} seconds", flush=True)
     ROUND.parent.mkdir(parents=True, exist_ok=True)
     ROUND.write_text("")
-    worker = subprocess.Popen([sys.executable, __file__, str(seconds), "--seed", str(seed), "--worker"])
+    worker = subprocess.Popen([sys.executable, "-m", "fuzz", "deepx", str(seconds), "--seed", str(seed), "--worker"])
     try:
         while worker.poll() is None:
             time.sleep(0.2)
@@ -168,7 +168,7 @@ def supervise(seed, seconds):
         worker.wait()
     if worker.returncode == 0:
         return 0
-    print(f"the worker ended with {worker.returncode}; again: {sys.executable} {__file__} --replay {ROUND}")
+    print(f"the worker ended with {worker.returncode}; again: ./dev fuzz deepx --replay {ROUND}")
     return 1
 
 
@@ -184,7 +184,3 @@ def main(arguments=None):
     if options.worker:
         return work(options.seed, options.seconds)
     return supervise(options.seed, options.seconds)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -2,9 +2,8 @@
 """Lists what librondel exports: tools/exports.py LIBRARY [--write].
 
 Prints the functions and objects of the library that are compiled once, by their C++ names. --write writes the
-list to src/exports.txt; a test compares it with the library. (Symbols of inline functions are in each program
-that uses them, whatever the library does, so they are not listed. They are checked as well: no symbol outside
-of namespace rondel may be exported.)
+list to src/exports.txt; a test compares it with the library. Symbols of inline functions are in each program that
+uses them, so they are not listed. A test checks that all symbols are in namespace rondel (`foreign`).
 """
 
 import argparse

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Builds Rondel's wheels into dist/: ./dev wheel [PYTHON ...]
 
     ./dev wheel                 one for each python3.10 or newer on the path or in pyenv's folder

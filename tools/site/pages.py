@@ -153,7 +153,6 @@ def add_python_reference(folder):
         folder / "reference/python/index.md",
         "# Python\n\nEvery public module of the package, from its docstrings.\n\n```{toctree}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```\n",
     )
-    return names
 
 
 def add_cpp_reference(root, folder):
@@ -169,7 +168,6 @@ def add_cpp_reference(root, folder):
         "# C++\n\nThe public headers. `#include <rondel/session.h>` is enough to run a model.\n\n```{toctree}\n:maxdepth: 1\n\n"
         + "\n".join(name.removesuffix(".h") for name in names) + "\n```\n",
     )  # fmt: skip
-    return names
 
 
 def write(path, text):

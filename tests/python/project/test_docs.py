@@ -5,7 +5,7 @@ The fence of a snippet says how it is tested, in the source of the page:
     ```python run                  runs, all of a page in one process and one folder, in order
     ```text output                 the output of the Python snippet above it
     ```console run                 `$ ` lines run in that folder; the other lines are their output
-    ```cpp examples/cpp/x.cpp      must occur word for word in that file; so must CMake, and Python with a path
+    ```cpp examples/cpp/x.cpp      must occur word for word in that file; so must C, CMake, and Python with a path
 
 In expected output, `...` alone on a line matches any number of lines; within a line it matches any text.
 Snippets with any other fence are not tested. Snippets of docs/ can read the files that the Python of README.md wrote; those of a tutorial the models beside it, too.

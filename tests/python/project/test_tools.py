@@ -30,6 +30,12 @@ def test_every_tool_is_listed():
 
 
 @pytest.mark.parametrize("name", PYTHON)
+def test_a_tool_that_names_its_interpreter_can_be_run(name):
+    tool = TOOLS / name
+    assert tool.read_text().startswith("#!/usr/bin/env python3\n") == bool(tool.stat().st_mode & 0o100)
+
+
+@pytest.mark.parametrize("name", PYTHON)
 def test_help_and_a_wrong_option(tmp_path, name):
     if name in NEEDS:
         pytest.importorskip(NEEDS[name])

@@ -11,6 +11,7 @@ import numpy as np
 
 import rondel
 from rondel.arrays import element_name, numpy_dtype
+from rondel.models import require_onnx
 
 from .exit_codes import UsageError
 from .numbers import whole_number
@@ -221,12 +222,13 @@ def read_file(name, path):
         if ending == ".npz":
             with np.load(path) as archive:
                 return _of_archive(name, path, archive)
+        require_onnx(f"the file {path}")
         import onnx
 
         tensor = onnx.TensorProto()
         tensor.ParseFromString(pathlib.Path(path).read_bytes())
         return {name or tensor.name: onnx.numpy_helper.to_array(tensor)}
-    except rondel.CallerError:
+    except rondel.Error:
         raise
     except Exception as error:  # exceptions of NumPy, zipfile, protobuf and onnx
         raise rondel.CallerError(f"cannot read {path}: {error}") from error

@@ -4,6 +4,7 @@ import argparse
 import pathlib
 
 import rondel
+from rondel.gradients import grad_bytes
 from rondel.texts import render
 
 from .files import print_written, require_all_writable, write_all
@@ -40,7 +41,7 @@ def add_to(commands):
 def act(options):
     path = pathlib.Path(options.output)
     require_all_writable([path])
-    made = rondel.grad(
+    data = grad_bytes(
         options.model,
         options.wrt,
         options.outputs,
@@ -50,12 +51,12 @@ def act(options):
         prefix=options.prefix,
         sess_options=session_options(options),
     )
-    data = made.SerializeToString()
+    written = rondel.inspect(data)
     write_all({path: lambda file: file.write(data)})
     print_written([path])
     rows = [(options.prefix + name, name) for name in options.wrt]
     print(f"\n{render(('output', 'gradient by'), rows)}")
-    print(f"\n{len(made.graph.node)} nodes, opset {made.opset_import[0].version}")
+    print(f"\n{sum(written.op_counts.values())} nodes, opset {written.opsets['ai.onnx']}")
     return 0
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from . import _rondel
 from .errors import CallerError
 from .metadata import NodeArg
-from .models import issue_warnings, kind_of, model_source
+from .models import issue_warnings, kind_of, model_source, require_onnx
 from .options import SessionOptions
 from .rewriting import as_options_ask, require_unchanged, without_changes
 from .session import InferenceSession
@@ -51,6 +51,7 @@ def grad(
     The opset is the model's own, but at least 11, and at least 14 if an unknown extent might be 0 in a Reshape. Raises
     rondel.CallerError for names that do not exist or are already taken, and rondel.UnsupportedError with the path to an op that has no gradient.
     """
+    require_onnx("rondel.grad")
     import onnx
 
     how = {"stop_gradient": stop_gradient, "checkpoint": checkpoint, "prefix": prefix, "sess_options": sess_options}
@@ -115,6 +116,7 @@ def jvp(
     outputs: names of the outputs to differentiate; None: all tensors of floats.
     model, stop_gradient, sess_options, opset and errors: as in `grad`.
     """
+    require_onnx("rondel.jvp")
     import onnx
 
     options = _rondel.TangentOptions()

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from .errors import CallerError, ModelWarning
+from .errors import CallerError, ModelWarning, UnsupportedError
 from .option_checks import path_text
 
 Model = Any
@@ -28,6 +28,14 @@ def model_source(model: Model) -> str | bytes:
     except Exception as error:  # protobuf has exceptions of its own
         raise CallerError(f"the model {model!r:.100} cannot be read: {error}") from error
     raise CallerError(f"the model is a {kind_of(model)}; expected a path, bytes, a ModelProto, a session or a network")
+
+
+def require_onnx(what: str) -> None:
+    """Raises UnsupportedError if the package onnx, which `what` needs, is not installed."""
+    try:
+        import onnx  # noqa: F401
+    except ImportError as error:
+        raise UnsupportedError(f"{what} needs the package onnx; try: pip install 'rondel[onnx]'") from error
 
 
 def kind_of(x: object) -> str:

@@ -3,7 +3,8 @@
 import os
 
 from . import _rondel
-from .errors import CallerError, UnsupportedError
+from .errors import CallerError
+from .models import require_onnx
 from .replacing import are_one_file, replacing_together
 
 _EXTERNAL = "session.optimized_model_external_initializers_file_name"
@@ -34,11 +35,10 @@ def write_optimized(session, options):
 
 
 def _write_in_two_files(data, path, name, least):
-    try:
-        import onnx
-        from onnx import external_data_helper
-    except ImportError as error:
-        raise UnsupportedError(f"{_EXTERNAL} needs the package onnx; try: pip install onnx") from error
+    require_onnx(_EXTERNAL)
+    import onnx
+    from onnx import external_data_helper
+
     proto = onnx.load_model_from_string(data)
     external_data_helper.convert_model_to_external_data(proto, location=name, size_threshold=least)
     with replacing_together() as opened:

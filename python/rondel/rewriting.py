@@ -7,8 +7,9 @@ import copy
 import os
 
 from . import arrays
-from .errors import CallerError, UnsupportedError
+from .errors import CallerError
 from .missing_names import warn_once
+from .models import require_onnx
 from .onnxruntime_errors import InvalidGraph
 
 
@@ -55,10 +56,9 @@ def as_options_ask(source, options):
 
 
 def _read(source, options):
-    try:
-        import onnx
-    except ImportError as error:
-        raise UnsupportedError("options that change a model need the package onnx; try: pip install onnx") from error
+    require_onnx("an option that changes a model")
+    import onnx
+
     proto = onnx.ModelProto()
     data = source
     if isinstance(source, str):

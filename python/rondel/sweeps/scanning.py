@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import CallerError
-from ..models import Model, model_source
+from ..models import Model, model_source, require_onnx
 from ..session import InferenceSession
 from ..train import checks
 from ..train.model import Names
@@ -45,6 +45,7 @@ def scanned(model: Model, swept: Sequence[str], given: Sequence[str], outputs: S
 
 
 def _loaded(model):
+    require_onnx("a sweep of an ONNX model")
     import onnx
 
     source = model_source(model)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CallerError
-from ..models import model_source
+from ..models import model_source, require_onnx
 from . import checks, losses
 
 # Operands of floats that are settings of an op, not weights: scales of quantized tensors, for instance. Of ops on bytes, all floats are scales.
@@ -32,6 +32,7 @@ _DOMAIN = "rondel.train"
 
 def load(model):
     """(the model, with its external data loaded; its path or None)."""
+    require_onnx("rondel.train")
     import onnx
 
     source = model_source(model)
@@ -110,9 +111,9 @@ class TrainedModel:
     """
 
     def __init__(self, model):
+        self.proto, self.path = load(model)
         import onnx
 
-        self.proto, self.path = load(model)
         self.graph = self.proto.graph
         floats = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
         self.initializers = {t.name: t for t in self.graph.initializer if t.data_type in floats}

@@ -10,7 +10,7 @@ import shlex
 import numpy as np
 
 import rondel
-from rondel.arrays import element_name, numpy_dtype
+from rondel.arrays import element_name, numbers_as, numpy_dtype
 from rondel.models import require_onnx
 
 from .exit_codes import UsageError
@@ -181,28 +181,7 @@ def _converted(given, port):
         return given
     if name == "str":
         return given.astype(str).astype(object)
-    with np.errstate(invalid="ignore", over="ignore"):
-        made = given.astype(numpy_dtype(name))
-    _require_finite(made, given, name)
-    whole = name == "bool" or name.lstrip("ui").isdigit()
-    if whole and [int(x) for x in made.ravel()] != given.ravel().tolist():
-        raise ValueError(f"{name} does not hold these numbers")
-    return made
-
-
-def _require_finite(made, given, name):
-    """Finite numbers stay finite in a dtype; an infinity comes from one that is written."""
-    lost = np.isfinite(given) & ~np.isfinite(made) if given.dtype.kind in "iuf" else np.array(False)
-    if lost.any():
-        raise OverflowError(f"{name} does not hold {given[lost][0]:g}; its largest number is {_largest(made.dtype):g}")
-
-
-def _largest(dtype):
-    if dtype.isbuiltin == 1:
-        return np.finfo(dtype).max
-    import ml_dtypes
-
-    return float(ml_dtypes.finfo(dtype).max)
+    return numbers_as(given, name)
 
 
 def _as_declared(array, port):

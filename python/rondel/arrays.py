@@ -47,6 +47,11 @@ def numpy_dtype(name: str) -> np.dtype:
         return np.dtype("uint16" if name == "bf16" else "uint8")
 
 
+def extended_name(text: str) -> str | None:
+    """The Rondel name of a dtype that NumPy knows only once ml_dtypes is imported, by its name there: 'bfloat16' -> 'bf16'."""
+    return _NAME_OF[text] if _NAME_OF.get(text) in _EXTENDED else None
+
+
 def dtype_name(dtype: np.dtype) -> str:
     """The Rondel name of a NumPy dtype."""
     if dtype in _NATIVE:
@@ -224,16 +229,72 @@ def _untyped(x, what: str, expected: str) -> np.ndarray:
         return np.array(x, dtype=object)  # else NumPy would convert numbers in a list of strings to strings
     array = np.asarray(x)
     integers = array.dtype.kind == "O" and all(type(v) is int for v in array.reshape(-1).tolist())
-    if name not in _NAME_OF.values() or not (array.dtype.kind in "biuf" or integers):
-        return array
-    if not _may_become(array, name):
+    if name not in _NAME_OF.values() or not (array.dtype.kind in "biuf" or integers) or not _may_become(array, name):
         return array
     try:
-        if array.dtype.kind == "f" and name[0] in "iu":
-            x = np.reshape(np.array([int(v) for v in array.flat], dtype=object), array.shape).tolist()  # else 1e19 would not be found too large
-        return np.asarray(x, dtype=numpy_dtype(name))
-    except (OverflowError, ValueError) as error:
-        raise CallerError(f"{what} does not fit {name}: {error}") from None
+        return numbers_as(x, name)
+    except ValueError as error:
+        raise CallerError(f"{what}: {error}") from None
+
+
+def numbers_as(x, name: str) -> np.ndarray:
+    """Numbers, lists of them or of arrays as an array of a Rondel dtype: floats are rounded to it, integers and bools keep their values.
+
+    Raises ValueError that names an element which the dtype does not hold.
+    """
+    given, dtype = np.asarray(x), numpy_dtype(name)
+    if given.dtype == dtype:
+        return given
+    if name[0] in "iu" or name == "bool":
+        return _as_integers(given if given.dtype.kind in "biu" else np.array(x, dtype=object), name, dtype)
+    if given.dtype.kind == "c" and name[0] != "c":
+        raise ValueError(f"{name} does not hold complex numbers")
+    try:
+        exact = given.astype(float) if given.dtype.kind == "O" else given  # integers beyond 64 bits
+    except OverflowError:
+        raise ValueError(f"{name} does not hold integers beyond {_largest(dtype):g}") from None
+    with np.errstate(over="ignore", invalid="ignore"):
+        made = exact.astype(dtype)
+    finite = np.isfinite(made)
+    if name == "f4e2m1":  # has no infinity: what is too large becomes its largest number
+        finite &= np.abs(exact) <= _largest(dtype)
+    if not finite.all() and (lost := np.isfinite(exact) & ~finite).any():
+        raise ValueError(f"{name} does not hold {exact[lost][0]:g}; its largest number is {_largest(dtype):g}")
+    return made
+
+
+def _as_integers(given, name, dtype):
+    """Integers, or objects that are numbers, in a dtype of integers or bools that holds them all."""
+    least, most = _range(name, dtype)
+    if given.dtype.kind == "O":
+        wrong = next((v for v in given.flat if not (np.isfinite(v) and v == int(v) and least <= int(v) <= most)), None)
+    else:
+        ends = (given.min(), given.max()) if given.size else ()
+        wrong = next((v for v in ends if not least <= int(v) <= most), None)
+    if wrong is not None:
+        raise ValueError(f"{name} does not hold {wrong}; its range is {least} to {most}")
+    if given.dtype.kind == "O":
+        given = np.array([int(v) for v in given.flat], np.uint64 if most >= 2**63 else np.int64).reshape(given.shape)
+    return given.astype(dtype)
+
+
+def _range(name, dtype):
+    """The least and the greatest number of a dtype of integers or bools."""
+    if name == "bool":
+        return 0, 1
+    limits = np.iinfo(dtype) if name in _NUMPY else _extended_info("iinfo", dtype)
+    return int(limits.min), int(limits.max)
+
+
+def _largest(dtype):
+    """The largest number of a dtype of floats."""
+    return float((np.finfo(dtype) if dtype.isbuiltin == 1 else _extended_info("finfo", dtype)).max)
+
+
+def _extended_info(kind, dtype):
+    import ml_dtypes
+
+    return getattr(ml_dtypes, kind)(dtype)
 
 
 def _may_become(array, name):

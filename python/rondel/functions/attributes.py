@@ -16,8 +16,9 @@ NUMBER_OF = {
 
 
 def dtype_number(dtype) -> int:
-    """ONNX's number of a dtype: np.float32, "float32", np.dtype("float32") -> 1"""
-    return NUMBER_OF[arrays.dtype_name(np.dtype(dtype))]
+    """ONNX's number of a dtype: np.float32, "float32", np.dtype("float32") -> 1, "bfloat16" -> 16"""
+    named = arrays.extended_name(dtype) if isinstance(dtype, str) else None
+    return NUMBER_OF[named or arrays.dtype_name(np.dtype(dtype))]
 
 
 #: The attributes whose value is the number of an element type.
@@ -25,7 +26,14 @@ _DTYPES = {"to", "dtype", "output_dtype", "output_datatype", "stash_type", "soft
 
 
 def _integer(x):
-    return operator.index(x.item() if isinstance(x, np.ndarray) else x)
+    value = operator.index(x.item() if isinstance(x, np.ndarray) else x)
+    return value if -(2**63) <= value < 2**63 else _refuse()
+
+
+def _float(x):
+    value = float(x)
+    arrays.numbers_as(value, "f32")  # refuses what the file cannot keep
+    return value
 
 
 def _text(x):
@@ -50,11 +58,11 @@ def _tensor(x):
 
 #: For each type of attribute: the expected value, as errors describe it, and the function that converts a value.
 _FORMS = {
-    "INT": ("an integer", _integer),
-    "FLOAT": ("a number", float),
+    "INT": ("an integer of 64 bits", _integer),
+    "FLOAT": ("a number that f32 holds", _float),
     "STRING": ("a string", _text),
-    "INTS": ("a list of integers", lambda x: [operator.index(i) for i in _items(x)]),
-    "FLOATS": ("a list of numbers", lambda x: [float(i) for i in _items(x)]),
+    "INTS": ("a list of integers of 64 bits", lambda x: [_integer(i) for i in _items(x)]),
+    "FLOATS": ("a list of numbers that f32 holds", lambda x: [_float(i) for i in _items(x)]),
     "STRINGS": ("a list of strings", lambda x: [_text(s) for s in x]),
     "TENSOR": ("an array", _tensor),
     "TYPE_PROTO": ("a type, as text: 'tensor(float)'", _text),

@@ -138,7 +138,7 @@ def unknown_extents(rank: int | None):
 
 
 def as_arrays(op, values: list) -> list:
-    """The values as arrays. Lists of arrays, which are sequences, and None are unchanged."""
+    """The values as arrays. Lists of arrays, or of texts for an input that takes sequences, and None are unchanged."""
     chosen = numbers.dtypes_of_numbers(op, values)
     made = []
     for k, x in enumerate(values):
@@ -146,11 +146,16 @@ def as_arrays(op, values: list) -> list:
         if chosen[k] is not None:
             x = numbers.array_of(x, chosen[k], what)
         elif isinstance(x, (list, tuple)):
-            x = x if isinstance(x, list) else list(x)
+            x = np.array(x, object) if _is_tensor_of_texts(op.input(k), x) else list(x) if isinstance(x, tuple) else x
         elif x is not None:
             x = arrays.as_array(x, what, "a tensor")
         made.append(x)
     return made
+
+
+def _is_tensor_of_texts(port, x) -> bool:
+    """Whether x is a list of texts for an input that takes no sequences."""
+    return bool(x) and all(isinstance(item, (str, bytes)) for item in x) and not any("seq(" in kind for kind in port.types)
 
 
 def usual(x, what: str) -> np.ndarray:

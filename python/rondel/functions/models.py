@@ -26,6 +26,8 @@ def trace(function: Callable[..., Any], *examples: Any) -> InferenceSession:
     may differ from run to run. The model's inputs have the names of the parameters, its outputs are output0, output1, ... Arrays
     that the function reads become weights of the model, with the values that they have now.
     """
+    if not callable(function):
+        raise CallerError(f"trace: the function is {function!r:.60}; expected a function, then an example for each of its parameters")
     level = tracing.Level(getattr(function, "__name__", "function").strip("<>"), _rondel.newest_opset(), weights=True)
     inputs = [_input(level, name, x) for name, x in zip(_names(function, len(examples)), examples)]
     results = bodies.call(level, function, inputs, "the traced function")

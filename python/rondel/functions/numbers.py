@@ -9,7 +9,6 @@ from .traced import Traced
 #: The default dtypes of Python numbers, as in NumPy, then alternatives for inputs that do not accept the default, in order.
 _OWN = {"f": ["f64", "f32", "f16"], "i": ["i64", "i32", "f64", "f32"], "b": ["bool"]}
 _KINDS = {float: "f", int: "i", bool: "b"}
-_KIND = {"f64": "f", "f32": "f", "f16": "f", "bf16": "f", "bool": "b"}
 
 
 def is_number(x) -> bool:
@@ -34,7 +33,7 @@ def own_dtype(x) -> str:
 
 def fits(x, dtype: str) -> bool:
     """Whether a number may take a dtype: a float does not become an integer, and only True and False become bool."""
-    given, wanted = kind_of(x), _KIND.get(dtype, "i")
+    given, wanted = kind_of(x), "b" if dtype == "bool" else "i" if dtype[0] in "iu" else "f"
     empty = isinstance(x, (list, tuple)) and not np.size(x)
     return empty or "bif".index(given) <= "bif".index(wanted)
 
@@ -71,6 +70,9 @@ def dtypes_of_numbers(op, values: list) -> list:
     known = [None if x is None or n else dtype_of(x) for n, x in zip(number, values)]
     if not any(number):
         return [None] * len(values)
+    for port, x, n in zip(ports, values, number):
+        if n:
+            _require_equal_lengths(op, port, x)
     shared = {}
     for port, dtype in zip(ports, known):
         if dtype is not None and _is_shared(port):
@@ -80,6 +82,13 @@ def dtypes_of_numbers(op, values: list) -> list:
             alike = [x for x, n, other in zip(values, number, ports) if n and other.type == port.type]
             shared[port.type] = _beside(port, alike, known) or _own(op, k, min(map(kind_of, alike), key="fib".index))
     return [_fitting(op, k, x, shared.get(ports[k].type)) if number[k] else None for k, x in enumerate(values)]
+
+
+def _require_equal_lengths(op, port, x):
+    try:
+        np.ndim(x)
+    except ValueError:
+        raise CallerError(f"{op.name}: input '{port.name}' is {x!r:.60}; expected lists of equal lengths") from None
 
 
 def _beside(port, alike, known):
@@ -117,7 +126,6 @@ def _fitting(op, k, x, dtype):
 def array_of(x, dtype: str, what: str) -> np.ndarray:
     """Numbers as an array of a dtype. CallerError if a number is out of range."""
     try:
-        with np.errstate(over="raise"):
-            return np.asarray(x, dtype=arrays.numpy_dtype(dtype))
-    except (OverflowError, ValueError, TypeError, FloatingPointError) as error:
+        return arrays.numbers_as(x, dtype)
+    except ValueError as error:
         raise CallerError(f"{what} is {x!r:.60}, which does not fit {dtype}: {error}") from None

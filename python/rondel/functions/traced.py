@@ -142,7 +142,13 @@ class Traced:
         return _function("cast")(self, to=dtype)
 
     def reshape(self, *shape):
-        return _function("reshape")(self, list(shape[0]) if len(shape) == 1 and isinstance(shape[0], (list, tuple)) else list(shape))
+        extents = list(shape[0]) if len(shape) == 1 and isinstance(shape[0], (list, tuple)) else list(shape)
+        if None in extents:
+            raise CallerError(
+                f"reshape of '{self.name}' to {extents}: an extent that is not known before the graph runs is None; "
+                "expected -1 in its place (once), or an extent computed from shape(x)"
+            )
+        return _function("reshape")(self, extents)
 
     __add__, __radd__ = _binary("add"), _binary("add", True)
     __sub__, __rsub__ = _binary("sub"), _binary("sub", True)
@@ -178,7 +184,7 @@ class Traced:
     def _no_number(self, *_, **__):
         raise CallerError(
             f"the traced value '{self.name}' has no elements before the graph runs; use the functions of rondel.functions.onnx "
-            "on it, not those of NumPy or Python"
+            "on it, not those of NumPy or Python (an element of an array: gather(array, i))"
         )
 
     __float__ = __int__ = __index__ = __complex__ = __array__ = __len__ = __iter__ = _no_number

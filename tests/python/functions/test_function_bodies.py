@@ -7,7 +7,7 @@ from onnx import TensorProto, helper
 
 import rondel
 from rondel.functions import onnx as f
-from rondel.functions import sessions, traces
+from rondel.functions import sessions, trace, traces
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -183,6 +183,11 @@ def test_where_of_numpy_and_hints_for_the_rest():
         traced_value(lambda x: x.sum(), X)
     with pytest.raises(AttributeError, match="the functions of rondel.functions.onnx work on it"):
         traced_value(lambda x: x.nothing, X)
+    for array in (np.arange(3.0), [1.0, 2.0, 3.0]):
+        with pytest.raises(rondel.CallerError, match=r"an element of an array: gather\(array, i\)"):
+            f.loop(3, True, 0.0, body=lambda i, go, s: (go, s + array[i]))  # noqa: B023
+    with pytest.raises(rondel.CallerError, match=r"reshape of 'x.*' to \[None, -1\]: .*expected -1 in its place"):
+        trace(lambda x: x.reshape(x.shape[0], -1), np.zeros((3, 2)))
 
 
 def test_sequences_as_states():

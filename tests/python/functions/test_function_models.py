@@ -94,3 +94,8 @@ def test_all_functions_that_take_a_model_take_a_session(tmp_path):
         rondel.inspect(rondel.load_compiled(tmp_path / "model.so"))
     with pytest.raises(rondel.CallerError, match=r"the model is a class \(InferenceSession\)"):
         rondel.inspect(rondel.InferenceSession)
+
+
+def test_what_is_no_function_is_refused():
+    with pytest.raises(rondel.CallerError, match="trace: the function is 3; expected a function"):
+        trace(3, 1.0)

@@ -96,6 +96,23 @@ def test_numbers_take_the_dtype_beside_them(x, y, dtype):
     np.testing.assert_array_equal(result, np.add(x, y))
 
 
+def test_numbers_beside_arrays_of_every_kind_of_floats():
+    assert f.where([True, False], np.complex64([1j, 1j]), 1.5).tolist() == [1j, 1.5]
+    assert f.concat(np.complex64([1j]), [1.5], axis=0).tolist() == [1j, 1.5]
+    assert f.pad(f.cast([1.0], to="float8_e4m3fn"), [1, 1], 1.5).astype(float).tolist() == [1.5, 1, 1.5]
+
+
+def test_lists_of_texts_are_tensors_where_no_sequence_fits():
+    assert f.string_concat(["a", "b"], ["c"]).tolist() == ["ac", "bc"]
+    assert f.equal(["a", "b"], ("a", "c")).tolist() == [True, False]
+
+
+def test_a_dtype_that_numpy_lacks_may_be_named():
+    code = "from rondel.functions import onnx as f; print(f.cast([1.5], to='bfloat16').dtype, f.cast([1], to='int4').dtype)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout == "bfloat16 int4\n", run.stderr
+
+
 @pytest.mark.parametrize(
     "call, text",
     [
@@ -104,6 +121,11 @@ def test_numbers_take_the_dtype_beside_them(x, y, dtype):
         (lambda: f.add(A, A.astype(np.float64)), "cast one of them"),
         (lambda: f.add(A, 1e39), "input 'B' is 1e+39, which does not fit f32"),
         (lambda: f.add(np.float16([1]), 1e9), "which does not fit f16"),
+        (lambda: f.pad(f.cast([1], to="int4"), [1, 1], 9), "which does not fit i4: i4 does not hold 9; its range is -8 to 7"),
+        (lambda: f.elu(A, alpha=1e40), "attribute 'alpha' is 1e+40; expected a number that f32 holds"),
+        (lambda: f.reduce_sum(A, keepdims=2**70), "attribute 'keepdims' is 1180591620717411303424; expected an integer of 64 bits"),
+        (lambda: f.transpose(A[None], perm=[2**70, 0]), "expected a list of integers of 64 bits"),
+        (lambda: f.add([[1], [1, 2]], 1), "Add: input 'A' is [[1], [1, 2]]; expected lists of equal lengths"),
         (lambda: f.concat(A, None, axis=0), "Concat: value 1 of 'inputs' is None"),
         (lambda: f.add(A), "input 'B' is missing; expected add(A, B)"),
         (lambda: f.add(A, A, A), "3 arguments are given; it takes at most 2"),

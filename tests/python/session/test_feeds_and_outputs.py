@@ -1,6 +1,9 @@
 """Feeds and outputs that a session takes and gives: layouts, lists, strings, sequences; outputs by name, which share no memory with anything."""
 
+import array
+
 import numpy as np
+import onnx
 import pytest
 import rondel
 from models import TRUE, f32, make_model, refused, run, same, scalar, session, strings, tensor, value
@@ -40,6 +43,43 @@ def test_feeds_may_be_scalars_and_lists():
     same(run("main (bool b) => (bool y) { y = Not (b) }", {"b": True})[0], np.array(False))
     with pytest.raises((ValueError, TypeError)):
         run("main (int64 k) => (int64 y) { y = Neg (k) }", {"k": 2.5})
+
+
+@pytest.mark.parametrize(("dtype", "given", "wrong"), [
+    ("int4", [8, -9], "i4 does not hold -9; its range is -8 to 7"),
+    ("uint4", [16], "u4 does not hold 16; its range is 0 to 15"),
+    ("int2", [2], "i2 does not hold 2; its range is -2 to 1"),
+    ("uint8", array.array("b", [-1]), "u8 does not hold -1"),
+    ("int8", [np.array([300, 1]), np.array([1, 2])], "i8 does not hold 300"),
+    ("int8", memoryview(np.array([300])), "i8 does not hold 300"),
+    ("int32", array.array("q", [2**40 + 7]), "i32 does not hold 1099511627783"),
+    ("int64", [2**63, -1], "i64 does not hold 9223372036854775808"),
+    ("int64", [2**63], "i64 does not hold 9223372036854775808"),
+    ("float16", [70000.0], "f16 does not hold 70000; its largest number is 65504"),
+    ("float16", [10**400], "f16 does not hold integers beyond 65504"),
+    ("bfloat16", [1e39], "bf16 does not hold 1e+39; its largest number is 3.38953e+38"),
+    ("float", [np.array([1e300]), np.array([1.0])], "f32 does not hold 1e+300"),
+    ("float", [1, 1e40], "f32 does not hold 1e+40"),
+    ("float8e4m3fn", [1000.0], "f8e4m3fn does not hold 1000; its largest number is 448"),
+    ("float4e2m1", [100.0], "f4e2m1 does not hold 100; its largest number is 6"),
+])  # fmt: skip
+def test_numbers_that_the_dtype_of_an_input_does_not_hold(dtype, given, wrong):
+    with refused(rondel.CallerError, f"input 'x': {wrong}"):
+        identity_of(dtype).run(None, {"x": given})
+
+
+@pytest.mark.parametrize(("dtype", "given"), [
+    ("int64", [2**53 + 1, 0.0]), ("int64", [2**63 - 1, -(2**63)]), ("uint64", [2**64 - 1, 1.0]), ("int8", [np.array([-128, 1.0]), [127, True]]),
+    ("int4", [-8, 7]), ("float", [np.inf, -np.inf, 2.0**127]), ("float16", array.array("d", [65504.0, 0.5])), ("float4e2m1", [6, -0.5]), ("int8", []),
+])  # fmt: skip
+def test_numbers_without_a_dtype_keep_their_values(dtype, given):
+    (got,) = identity_of(dtype).run(None, {"x": given})
+    assert got.astype(object).tolist() == np.array(given, object).tolist()
+
+
+def identity_of(dtype):
+    ports = [value(name, onnx.TensorProto.DataType.Value(dtype.upper()), None) for name in "xy"]
+    return rondel.InferenceSession(make_model([onnx.helper.make_node("Identity", ["x"], ["y"])], ports[:1], ports[1:], opset=25))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ LANGUAGES = {".h": "cpp", ".cpp": "cpp", ".py": "python", ".pyi": "python", ".sh
 
 NAVIGATION = {
     "Use": ["docs/tutorials", "docs/inside", "docs/custom_ops", "docs/network", "docs/deepx", "docs/functions", "docs/mdf", "docs/training", "docs/gradients", "docs/notebooks", "docs/onnxruntime", "examples", "gallery"],
-    "Deploy": ["docs/wheels", "docs/cpp", "docs/ahead_of_time", "docs/processes", "docs/serving", "docs/scale"],
+    "Deploy": ["docs/wheels", "docs/cpp", "docs/ahead_of_time", "docs/export", "docs/processes", "docs/serving", "docs/scale"],
     "Reference": ["reference/python", "reference/cpp", "docs/ops", "docs/performance", "docs/loops", "docs/compatibility", "CHANGELOG"],
     "Inside": ["docs/tour", "docs/dependencies", "docs"],
 }  # fmt: skip

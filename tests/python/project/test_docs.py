@@ -134,6 +134,13 @@ def test_the_first_page_has_every_face():
     assert {("python", "run"), ("console", "run"), ("cpp", "examples/cpp/first_run.cpp")} <= kinds
 
 
+def test_the_first_page_says_how_many_ops_there_are():
+    ops = (ROOT / "docs" / "ops.md").read_text()
+    own = re.findall(r"^\| [^|]+ \| ([^|]+) \|$", ops.split("## com.microsoft")[1].split("In ONNX's own domain")[0], re.MULTILINE)[1:]
+    assert "No op of ONNX is missing." in ops, "the first page says that all are here"
+    assert f" and {sum(len(names.split(', ')) for names in own)} of ONNX Runtime's own" in README.read_text()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_of(page):
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):

@@ -40,10 +40,10 @@ from .sparse import OrtSparseFormat, SparseTensor
 
 if _TYPE_CHECKING:
     # Not serve: type checkers would read FastAPI and gRPC for everybody.
-    from . import backend, code_cache, deepx, functions, mdf, network, prediction, sweeps, torch, train
+    from . import as_onnxruntime, backend, code_cache, deepx, functions, mdf, network, prediction, sweeps, torch, train
 
 #: modules that are loaded when they are first used
-_LAZY = ("backend", "code_cache", "deepx", "functions", "mdf", "network", "prediction", "ray", "serve", "sweeps", "torch", "train")
+_LAZY = ("as_onnxruntime", "backend", "code_cache", "deepx", "functions", "mdf", "network", "prediction", "ray", "serve", "sweeps", "torch", "train")
 
 
 def __getattr__(name: str) -> object:

@@ -191,7 +191,7 @@ def _from_dlpack(x) -> np.ndarray | None:
 
 
 def _read_dlpack(x):
-    view = _TORCH_VIEWS.get(str(x.dtype))
+    view = _TORCH_VIEWS.get(str(getattr(x, "dtype", None)))
     if view is None:
         return np.from_dlpack(x)
     import torch

@@ -97,6 +97,13 @@ class IOBinding:
         self._outputs.clear()
         self._results = []
 
+    @property
+    def _iobinding(self) -> Any:
+        """onnxruntime's inner binding, which packages read: the same inputs, outputs and results."""
+        from .capi.handles import SessionIOBinding
+
+        return SessionIOBinding.over(self)
+
     def _run(self, run_options):
         """Runs the session. All targets are checked before the first is written."""
         names = list(self._outputs)

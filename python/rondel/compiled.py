@@ -85,7 +85,7 @@ def compile_model(
     how.name = _text(name, "name")
     how.allow_steps = bool(allow_steps)
     how.shapes = [_shape_case(case) for case in _cases("shapes", shapes)]
-    how.samples = [_sample(feeds) for feeds in _cases("samples", samples)]
+    how.samples = _samples(_cases("samples", samples), source, reading)
     if header is not None:
         how.header = os.fspath(header)
     for written in (path, header):
@@ -174,7 +174,12 @@ def _extent(name: str, extent: Any) -> int:
     return checked
 
 
-def _sample(feeds: Any) -> dict[str, Any]:
-    if not isinstance(feeds, Mapping):
-        raise CallerError(f"samples holds a {kind_of(feeds)}; expected dicts of input names to arrays")
-    return {name: arrays.to_value(x, f"input {name!r}", "") for name, x in feeds.items()}
+def _samples(cases: list[Any], source: str | bytes, reading: Any) -> list[dict[str, Any]]:
+    """Feeds as a session takes them: the model is read for its types where numbers or lists have no dtype of their own."""
+    for feeds in cases:
+        if not isinstance(feeds, Mapping):
+            raise CallerError(f"samples holds a {kind_of(feeds)}; expected dicts of input names to arrays")
+    types = {}
+    if any(not hasattr(x, "dtype") for feeds in cases for x in feeds.values()):
+        types = {port.name: port.type for port in _rondel.inspect(source, reading)["inputs"]}
+    return [{name: arrays.to_value(x, f"input {name!r}", types.get(name, "")) for name, x in feeds.items()} for feeds in cases]

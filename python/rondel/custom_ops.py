@@ -142,8 +142,8 @@ def _attributes(attributes):
     return {name: _array(x, f"attribute '{name}'") if isinstance(x, (tuple, np.ndarray)) else x for name, x in attributes.items()}
 
 
-def _values(results, outputs, what):
-    """The results as values of the engine: a tuple has one for each output, everything else is the only one."""
+def _each_result(results, outputs, what):
+    """The result for each output: a tuple has one for each, everything else is the only one."""
     several = isinstance(results, tuple) or (isinstance(results, list) and outputs > 1)
     found = results if several else (results,)
     if len(found) < outputs:
@@ -151,7 +151,12 @@ def _values(results, outputs, what):
     for j, x in enumerate(found[:outputs]):
         if x is None:
             raise CallerError(f"{what} gave None for output {j}; expected an array")
-    return [arrays.to_value(x, f"output {j}", "an array") for j, x in enumerate(found[:outputs])]
+    return found[:outputs]
+
+
+def _values(results, outputs, what):
+    """The results as values of the engine."""
+    return [arrays.to_value(x, f"output {j}", "an array") for j, x in enumerate(_each_result(results, outputs, what))]
 
 
 def _kernel(function):
@@ -230,8 +235,7 @@ def _types_by_running(function):
         key = (tuple(t and (t[0], len(t[1])) for t in inputs), repr(sorted(attributes.items(), key=lambda item: item[0])), outputs)
         if key not in known:
             results = function(*map(_zeros, inputs), **_attributes(attributes))
-            found = results if isinstance(results, tuple) or (isinstance(results, list) and outputs > 1) else (results,)
-            shown: list[npt.NDArray[Any]] = [np.asarray(x) for x in found]
+            shown: list[npt.NDArray[Any]] = [np.asarray(x) for x in _each_result(results, outputs, "it")]
             known[key] = [(arrays.dtype_name(x.dtype), [None] * x.ndim) for x in shown]
         return known[key]
 

@@ -76,11 +76,12 @@ def value_and_grad(
     gradients by the names of `wrt`.
     """
     wrt, prefix = _names("grad", "wrt", wrt), "gradient of "
+    outputs = None if outputs is None else _names("grad", "outputs", outputs)
     how = {"stop_gradient": stop_gradient, "checkpoint": checkpoint, "prefix": prefix, "sess_options": sess_options}
     data = grad_bytes(model, wrt, outputs, seed, **how, stacklevel=4)
     session = InferenceSession(data, without_changes(sess_options))
     made = [prefix + name for name in wrt]
-    values = _names("grad", "outputs", outputs) or [o.name for o in session.get_outputs() if o.name not in made and is_of_floats(o) and o.shape == []]
+    values = outputs or [o.name for o in session.get_outputs() if o.name not in made and is_of_floats(o) and o.shape == []]
 
     def evaluate(feeds=None, /, **more):
         if feeds is not None and not isinstance(feeds, Mapping):

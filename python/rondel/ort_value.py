@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import arrays, not_here
+from .counts import checked_extents
 from .device import OrtDevice, need_cpu
 from .errors import CallerError, UnsupportedError
 from .missing_names import ExplainsMissingNames
@@ -50,7 +52,8 @@ class OrtValue(ExplainsMissingNames):
             raise CallerError(
                 f"ortvalue_from_numpy_with_onnx_type: elements of {array.dtype} cannot be read as {dtype}; expected elements of {dtype.itemsize} bytes"
             )
-        return cls._of_array(array.view(dtype))
+        native = np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
+        return cls._of_array(native.view(dtype))
 
     @classmethod
     def ortvalue_from_shape_and_type(
@@ -63,7 +66,7 @@ class OrtValue(ExplainsMissingNames):
     ) -> OrtValue:
         """A tensor of this shape, with memory of its own, whose elements are not set yet."""
         need_cpu(device_type, "ortvalue_from_shape_and_type", device_id, vendor_id)
-        dtype, extents = _numpy_dtype(element_type), _checked_shape(shape)
+        dtype, extents = _numpy_dtype(element_type), checked_extents("shape", shape)
         return cls._of_array(np.full(extents, "", object) if dtype.kind in arrays.STRING_KINDS else np.empty(extents, dtype))
 
     ortvalue_from_shape_and_onnx_type = ortvalue_from_shape_and_type
@@ -232,10 +235,10 @@ def _check_writable(target, what):
 
 def array_at(address: int, element_type: ElementType, shape: Sequence[int], keep: Any = None) -> np.ndarray:
     """The array at an address of memory, which may be 0 if the array is empty. keep: what owns the memory; None: the caller keeps it alive."""
-    dtype, extents = _numpy_dtype(element_type), _checked_shape(shape)
+    dtype, extents = _numpy_dtype(element_type), checked_extents("shape", shape)
     if dtype.kind in arrays.STRING_KINDS:
         raise CallerError("strings have no address that others can read; expected a dtype of numbers")
-    size = int(np.prod(extents, dtype=np.int64)) * dtype.itemsize
+    size = math.prod(extents) * dtype.itemsize
     if isinstance(address, bool) or not isinstance(address, (int, np.integer)) or address < (1 if size else 0):
         raise CallerError(f"the buffer is at {address!r}; expected an address, such as ortvalue.data_ptr() or array.ctypes.data")
     if size == 0:
@@ -292,13 +295,3 @@ def _numpy_dtype(element_type: ElementType) -> np.dtype:
         raise CallerError(f"element_type is {element_type!r}; expected a NumPy dtype or a number of onnx.TensorProto.DataType") from None
     arrays.dtype_name(dtype)  # refuses dtypes that no tensor has
     return dtype
-
-
-def _checked_shape(shape: Sequence[int]) -> tuple[int, ...]:
-    try:
-        extents = tuple(int(extent) for extent in shape)
-    except (TypeError, ValueError):
-        extents = (-1,)
-    if any(extent < 0 for extent in extents):
-        raise CallerError(f"shape is {shape!r}; expected a list of extents, each 0 or more")
-    return extents

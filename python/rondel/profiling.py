@@ -39,8 +39,8 @@ class Profile:
         """Makes the file, which is written at the latest when `owner` ends. The child of a fork writes a file of its own."""
         now = time.time()
         stamp = time.strftime("%Y-%m-%d_%H-%M-%S", time.localtime(now)) + f"_{int(now * 1000) % 1000:03}"
-        path = _new_file(f"{prefix}_{stamp}", ".json")
-        self._finish = weakref.finalize(owner, _write, path, os.getpid(), self._events, self.engine, self.start_ns)
+        name = _new_file(f"{prefix}_{stamp}", ".json")
+        self._finish = weakref.finalize(owner, _write, name, os.path.abspath(name), os.getpid(), self._events, self.engine, self.start_ns)
 
     def add(self, name: str, begin_ns: int, **details: Any) -> None:
         """Adds an event of this thread that began at `begin_ns` and ends now; nothing once the file is written."""
@@ -65,12 +65,17 @@ def _new_file(stem, suffix):
             raise CallerError(f"the profile cannot be written to '{path}': {error.strerror}; set profile_file_prefix") from error
 
 
-def _write(path, process, events, engine, start_ns):
+def _write(name, path, process, events, engine, start_ns):
+    """Writes the file `path`, and returns `name` where that is the same file in the current folder, else the path."""
     if os.getpid() != process:
         path = _new_file(f"{path.removesuffix('.json')}_{os.getpid()}", ".json")
-    with open(path, "w") as file:
-        file.write("[\n" + ",\n".join(json.dumps(event) for event in trace(events, engine, start_ns)) + "\n]\n")
-    return path
+    text = "[\n" + ",\n".join(json.dumps(event) for event in trace(events, engine, start_ns)) + "\n]\n"
+    try:
+        with open(path, "w") as file:
+            file.write(text)
+    except OSError as error:
+        raise CallerError(f"the profile cannot be written to '{path}': {error.strerror}") from error
+    return name if os.path.abspath(name) == path else path
 
 
 # ---- the trace format ---------------------------------------------------------------------------------------

@@ -80,7 +80,7 @@ def _read(source, options):
 def _set_dimensions(graph, wanted):
     """Gives dimensions extents, wherever the graph's inputs, outputs and values have them: by symbol, or by denotation."""
     values = [*graph.input, *graph.output, *graph.value_info]
-    dimensions = [d for v in values for d in v.type.tensor_type.shape.dim]
+    dimensions = [d for v in values for d in _dimensions(v.type)]
     extents = {name: extent for (kind, name), extent in wanted.items() if kind == "name"}
     for d in dimensions:
         extent = wanted.get(("denotation", d.denotation))
@@ -100,6 +100,14 @@ def _set_dimensions(graph, wanted):
             d.dim_value = extents[d.dim_param]
 
 
+def _dimensions(of_type):
+    """The dimensions of a type: a tensor's, or those of the items of a sequence or an optional."""
+    kind = of_type.WhichOneof("value")
+    if kind in ("sequence_type", "optional_type"):
+        return _dimensions(getattr(of_type, kind).elem_type)
+    return of_type.tensor_type.shape.dim if kind == "tensor_type" else []
+
+
 def _replace_initializers(graph, wanted):
     from onnx import numpy_helper
 
@@ -111,7 +119,10 @@ def _replace_initializers(graph, wanted):
         if list(old.dims) != value.shape() or old.data_type != value.element_type():
             expected = f"tensor({arrays.onnx_name(arrays.dtype_of_number(old.data_type))}){list(old.dims)}"
             raise InvalidGraph(f"the initializer '{name}' is {value.data_type()}{value.shape()}; expected {expected}")
-        old.CopyFrom(numpy_helper.from_array(value.numpy(), name))
+        array = value.numpy()
+        if array.dtype.kind in arrays.STRING_KINDS:
+            array = array.astype(object)  # the only strings that onnx writes
+        old.CopyFrom(numpy_helper.from_array(array, name))
 
 
 def _fill_from_files(graph, files):

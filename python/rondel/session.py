@@ -92,6 +92,8 @@ class InferenceSession(ExplainsMissingNames):
         if logs.logs(logs.WARNING, options):
             issue_warnings(found, stacklevel=3)
         self._source = os.path.abspath(source) if isinstance(source, str) else source
+        if options.external_data_dir is not None:
+            options.external_data_dir = os.path.abspath(options.external_data_dir)
         self._begin(made, options, profile, begin)
 
     @classmethod
@@ -368,12 +370,14 @@ class InferenceSession(ExplainsMissingNames):
 
     def __reduce__(self):
         """Sessions are pickled as their model, which is read again: the absolute path of a file, or the bytes. The optimized
-        model is not written again. Ops of the user's own are pickled as their names, and must be registered where it is read."""
+        model is not written again. Ops of the user's own are pickled as their names, and must be registered where it is read.
+        What a subclass or a user has set on the session is pickled, too; the `__init__` of a subclass is not called again."""
         if self._source is None:
             raise CallerError("this session was built in code, without a model file; keep the bytes of rondel.export(session)")
         options = copy.copy(self._options)
         options.optimized_model_filepath = ""
-        return _unpickled, (type(self), self._source, options, self.custom_ops)
+        more = {name: value for name, value in self.__dict__.items() if name not in _OWN_STATE}
+        return _unpickled, (type(self), self._source, options, self.custom_ops), more or None
 
     @property
     def custom_ops(self) -> list[tuple[str, str]]:
@@ -413,6 +417,14 @@ class InferenceSession(ExplainsMissingNames):
     def _sess_options(self) -> SessionOptions:
         return self.get_session_options()
 
+    @property
+    def _inputs_meta(self) -> list[NodeArg]:
+        return self.get_inputs()
+
+    @property
+    def _outputs_meta(self) -> list[NodeArg]:
+        return self.get_outputs()
+
     def __repr__(self) -> str:
         if "_session" not in self.__dict__:  # making it failed
             return object.__repr__(self)
@@ -435,7 +447,16 @@ class InferenceSession(ExplainsMissingNames):
 
 def _unpickled(kind, source, options, ops):
     require_ops(ops)
-    return kind(source, options)
+    made = kind.__new__(kind)
+    InferenceSession.__init__(made, source, options)
+    return made
+
+
+#: What `InferenceSession.__init__` sets.
+_OWN_STATE = frozenset((
+    "_source", "_options", "_session", "_inputs", "_overridable", "_outputs", "_map_keys", "_types", "_takes_arrays", "_required",
+    "_custom_ops", "_profile",
+))  # fmt: skip
 
 
 #: Keyword arguments of onnxruntime's sessions, the values that have their meaning here, and what to use instead.

@@ -6,12 +6,14 @@ Models take and give dense tensors here: `to_dense` makes one.
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from . import arrays
+from .counts import checked_extents
 from .device import OrtDevice, need_cpu
 from .errors import CallerError, UnsupportedError
 
@@ -66,15 +68,15 @@ class SparseTensor:
         Numbers are read in place.
         """
         need_cpu(ort_device, "sparse_coo_from_numpy")
-        shape, elements = _shape(dense_shape), _elements(values)
+        shape, elements = checked_extents("dense_shape", dense_shape), _elements(values)
         indices = _indices(coo_indices, "coo_indices")
         if indices.shape not in ((len(elements),), (len(elements), len(shape))):
             raise CallerError(
                 f"coo_indices has shape {list(indices.shape)}; expected [{len(elements)}], an index for each value, "
                 f"or [{len(elements)}, {len(shape)}], coordinates for each value"
             )
-        limits = np.array(shape if indices.ndim == 2 else [np.prod(shape, dtype=np.int64)])
-        _check_range(indices.reshape(-1, len(limits)), limits, "coo_indices")
+        limits = shape if indices.ndim == 2 else [math.prod(shape)]
+        _check_range(indices.reshape(len(elements), len(limits)), limits, "coo_indices")
         return cls(shape, elements, SparseCooView(indices))
 
     @classmethod
@@ -92,7 +94,7 @@ class SparseTensor:
         and where the last ends. Numbers are read in place.
         """
         need_cpu(ort_device, "sparse_csr_from_numpy")
-        shape, elements = _shape(dense_shape), _elements(values)
+        shape, elements = checked_extents("dense_shape", dense_shape), _elements(values)
         inner, outer = _indices(inner_indices, "inner_indices"), _indices(outer_indices, "outer_indices")
         if len(shape) != 2:
             raise CallerError(f"dense_shape is {shape}; expected rows and columns: only a matrix has rows")
@@ -100,7 +102,7 @@ class SparseTensor:
             raise CallerError(f"inner_indices has shape {list(inner.shape)}; expected [{len(elements)}], a column for each value")
         if outer.shape != (shape[0] + 1,):
             raise CallerError(f"outer_indices has shape {list(outer.shape)}; expected [{shape[0] + 1}], the beginning of each row and the end")
-        _check_range(inner[:, None], np.array(shape[1:]), "inner_indices")
+        _check_range(inner[:, None], shape[1:], "inner_indices")
         if outer[0] != 0 or outer[-1] != len(elements) or (np.diff(outer) < 0).any():
             raise CallerError(f"outer_indices is {outer.tolist()}; expected numbers that rise from 0 to {len(elements)}, the number of values")
         return cls(shape, elements, SparseCsrView(inner, outer))
@@ -134,10 +136,10 @@ class SparseTensor:
         if isinstance(self._view, SparseCsrView):
             rows = np.repeat(np.arange(self._shape[0]), np.diff(self._view.outer()))
             dense[rows, self._view.inner()] = self._values
-        elif self._view.indices().ndim == 1:
-            dense.reshape(-1)[self._view.indices()] = self._values
         else:
-            dense[tuple(self._view.indices().T)] = self._values
+            indices = self._view.indices()
+            strides = np.array([math.prod(self._shape[k + 1 :]) for k in range(len(self._shape))], np.int64)
+            dense.reshape(-1)[indices @ strides if indices.ndim == 2 else indices] = self._values
         return dense
 
     def format(self) -> OrtSparseFormat:
@@ -159,16 +161,6 @@ class SparseTensor:
 
     def __repr__(self) -> str:
         return f"SparseTensor({self.data_type()}, dense_shape={self._shape}, {len(self._values)} values, {self.format().name})"
-
-
-def _shape(dense_shape):
-    try:
-        shape = [int(extent) for extent in dense_shape]
-    except (TypeError, ValueError):
-        raise CallerError(f"dense_shape is {dense_shape!r}; expected a list of extents") from None
-    if any(extent < 0 for extent in shape):
-        raise CallerError(f"dense_shape is {shape}; expected extents of 0 or more")
-    return shape
 
 
 def _elements(values):
@@ -195,5 +187,6 @@ def _read_only(x, what):
 
 
 def _check_range(indices, limits, what):
-    if ((indices < 0) | (indices >= limits)).any():
-        raise CallerError(f"{what} has an index outside of its extent, which is one of {limits.tolist()}; expected 0 or more, and less than the extent")
+    most = np.array([min(limit, 2**63 - 1) for limit in limits], np.int64)
+    if ((indices < 0) | (indices >= most)).any():
+        raise CallerError(f"{what} has an index outside of its extent, which is one of {limits}; expected 0 or more, and less than the extent")

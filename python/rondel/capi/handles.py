@@ -8,6 +8,7 @@ from typing import Any
 
 from ..binding import IOBinding
 from ..device import OrtDevice
+from ..metadata import ModelMetadata, NodeArg
 from ..ort_value import ElementType, OrtValue, OrtValueVector
 
 
@@ -28,12 +29,35 @@ class SessionHandle:
     def run_with_iobinding(self, binding: IOBinding, run_options: Any = None) -> None:
         self._session.run_with_iobinding(binding, run_options)
 
+    @property
+    def inputs_meta(self) -> list[NodeArg]:
+        return self._session.get_inputs()
+
+    @property
+    def outputs_meta(self) -> list[NodeArg]:
+        return self._session.get_outputs()
+
+    @property
+    def overridable_initializers(self) -> list[NodeArg]:
+        return self._session.get_overridable_initializers()
+
+    @property
+    def model_meta(self) -> ModelMetadata:
+        return self._session.get_modelmeta()
+
 
 class SessionIOBinding(IOBinding):
     """The inner binding: made from `session._sess`, with devices in place of their names."""
 
     def __init__(self, session: SessionHandle) -> None:
         super().__init__(session._session)
+
+    @classmethod
+    def over(cls, binding: IOBinding) -> SessionIOBinding:
+        """The inner binding of a binding, whose state both share."""
+        made = cls.__new__(cls)
+        made.__dict__ = binding.__dict__
+        return made
 
     def bind_input(self, name: str, source: OrtDevice | Any, element_type: ElementType = "f4", shape: Sequence[int] = (), buffer_ptr: int = 0) -> None:  # type: ignore[override]
         """bind_input(name, device, element type, shape, address), or bind_input(name, array)."""

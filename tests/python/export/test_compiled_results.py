@@ -117,6 +117,8 @@ def test_sizes_that_data_decide_are_compiled_for_samples(tmp_path):
     for samples in ([feeds], feeds):
         loaded, _ = compiled(tmp_path, proto, samples=samples)
         agree(loaded.run(None, feeds), rondel.InferenceSession(proto).run(None, feeds))
+    loaded, _ = compiled(tmp_path, proto, samples={"x": [0, 1, 0, 2]})
+    agree(loaded.run(None, feeds), rondel.InferenceSession(proto).run(None, feeds))
     with pytest.raises(rondel.CallerError, match="samples is a int; expected a dict by the names of inputs, or a list"):
         rondel.compile_model(proto, tmp_path / "m.so", samples=3)
 

@@ -78,7 +78,7 @@ def test_ties_share_and_kinks_give_zero():
 @pytest.mark.parametrize("op, above", [("Elu", 1), ("Celu", 1), ("Selu", 1.0507010221481323), ("LeakyRelu", 1)])
 def test_at_0_the_derivative_is_that_from_above(op, above):
     model = parser.parse_model(f'<ir_version: 10, opset_import: ["" : 21]> f (float[3] x) => (float[3] y) {{ y = {op} (x) }}')
-    _, gradients = rondel.value_and_grad(model, ["x"], ["y"])({"x": np.array([-1e-9, 0, 1e-9], np.float32)})
+    _, gradients = rondel.value_and_grad(model, iter(["x"]), iter(["y"]))({"x": np.array([-1e-9, 0, 1e-9], np.float32)})
     assert gradients["x"][1] == gradients["x"][2] == np.float32(above)
     assert op in ("Elu", "Celu") or gradients["x"][0] != gradients["x"][1]
 

@@ -222,6 +222,7 @@ def test_an_exception_keeps_its_place_and_is_the_cause():
         (lambda x: x[:2], lambda x: x, "output 0 is f32[2]; expected f32[3]"),
         (lambda x: x[:2], lambda x: (x.dtype, (4,)), "output 0 is f32[2]; expected f32[4]"),
         (lambda x: None, None, "gave None for output 0"),
+        (lambda x: None, "run", "gave None for output 0"),
         (lambda x: (), None, "gave 0 of 1 outputs"),
         (lambda x: object(), None, "holds a object"),
         (lambda x: x, lambda x: (x.dtype, (-1,)), "gives the extent -1"),

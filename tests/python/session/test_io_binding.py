@@ -28,6 +28,8 @@ def test_packages_find_the_file_of_a_session(ort, tmp_path):
     path.write_bytes(data)
     s = ort.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     assert s._model_path == str(path) and s._model_bytes is None
+    assert [p.name for p in s._inputs_meta] == ["x", "y"] == [p.name for p in s._sess.inputs_meta]
+    assert [p.name for p in s._outputs_meta] == ["sum", "difference"] == [p.name for p in s._sess.outputs_meta]
     s = ort.InferenceSession(data, providers=["CPUExecutionProvider"])
     assert s._model_path is None and s._model_bytes == data
 
@@ -121,6 +123,17 @@ def test_an_empty_array_may_be_at_0(ort):
     binding.bind_output("sum")
     s.run_with_iobinding(binding)
     assert binding.copy_outputs_to_cpu()[0].shape == (0,)
+
+
+@both
+def test_the_inner_binding_of_a_binding(ort):
+    s = ort.InferenceSession(MUL, providers=["CPUExecutionProvider"])
+    binding = s.io_binding()
+    binding.bind_cpu_input("X", X)
+    binding._iobinding.bind_output("Y", ort.capi._pybind_state.OrtDevice(ort.capi._pybind_state.OrtDevice.cpu(), ort.capi._pybind_state.OrtDevice.default_memory(), 0))
+    s.run_with_iobinding(binding)
+    same(binding._iobinding.get_outputs()[0].numpy(), X * X)
+    same(binding.get_outputs()[0].numpy(), X * X)
 
 
 @both

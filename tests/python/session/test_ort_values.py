@@ -339,3 +339,45 @@ def test_wrong_coordinates(shape, values, places, words):
 def test_wrong_rows(shape, inner, outer, words):
     with refused(rondel.CallerError, *words):
         rondel.SparseTensor.sparse_csr_from_numpy(shape, VALUES, inner, outer, rondel.OrtDevice.make("cpu", 0))
+
+
+def test_bytes_of_another_order_are_converted_before_they_are_read_anew():
+    bits = np.array([0x3F80, 0x4000])
+    for order in "<>":
+        value = rondel.OrtValue.ortvalue_from_numpy_with_onnx_type(bits.astype(order + "u2"), onnx.TensorProto.BFLOAT16)
+        assert value.numpy().astype(float).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("shape", [[2.9], "23", ["3"], [True], [-1], 3, None])
+def test_extents_that_are_none(shape):
+    cpu = rondel.OrtDevice.make("cpu", 0)
+    empty = np.array([], np.float32), np.array([], np.int64)
+    for call in (
+        lambda: rondel.OrtValue.ortvalue_from_shape_and_type(shape, np.float32),
+        lambda: rondel.SparseTensor.sparse_coo_from_numpy(shape, *empty, cpu),
+    ):
+        with refused(rondel.CallerError, "shape is", "expected a list of extents, each 0 or more"):
+            call()
+
+
+def test_sparse_tensors_of_any_size():
+    cpu = rondel.OrtDevice.make("cpu", 0)
+    large = rondel.SparseTensor.sparse_coo_from_numpy([2**40, 2**40], f32(1), np.array([2**62]), cpu)
+    assert large.dense_shape() == [2**40, 2**40]
+    one = rondel.SparseTensor.sparse_coo_from_numpy([], f32(7), np.zeros((1, 0), np.int64), cpu)
+    assert one.to_dense() == 7
+
+
+def test_a_tensor_of_dlpack_needs_no_dtype():
+    class Bare:
+        def __init__(self, array):
+            self._array = array
+
+        def __dlpack__(self, **how):
+            return self._array.__dlpack__(**how)
+
+        def __dlpack_device__(self):
+            return self._array.__dlpack_device__()
+
+    same(rondel.InferenceSession(MUL).run(None, {"X": Bare(X)})[0], X * X)
+    same(rondel.OrtValue.from_dlpack(Bare(X)).numpy(), X)

@@ -14,9 +14,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
-from models import f32, model, options, refused, run_options, same, session
+from models import f32, make_model, model, options, refused, run_options, same, session, tensor, value
 from runtimes import MUL, both
 
 import rondel
@@ -376,6 +377,60 @@ def test_copies_of_sessions(copied, tmp_path, monkeypatch):
         same(there.run(None, {"x": f32(2), "most": np.array(2)})[0], f32(16))
         with refused(rondel.LimitExceeded, "5 trips"):
             there.run(None, {"x": f32(1), "most": np.array(6)})
+
+
+class Named(rondel.InferenceSession):
+    """A session whose __init__ takes something else than InferenceSession's."""
+
+    def __init__(self, path, name):
+        super().__init__(path)
+        self.name = name
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_have_what_was_set_on_a_session(copied):
+    made = Named(MUL, "squares")
+    made.tag = [1, 2]
+    there = copied(made)
+    assert type(there) is Named and (there.name, there.tag) == ("squares", [1, 2])
+    same(there.run(None, {"X": X})[0], X * X)
+
+
+def test_a_copy_finds_external_data_from_another_folder(tmp_path, monkeypatch):
+    weights = tensor("W", f32(1, 2))
+    weights.ClearField("raw_data")
+    weights.data_location = onnx.TensorProto.EXTERNAL
+    weights.external_data.add(key="location", value="w.data")
+    ports = [value(name, shape=[2]) for name in "xy"]
+    made = make_model([onnx.helper.make_node("Add", ["x", "W"], ["y"])], ports[:1], ports[1:], [weights])
+    for folder in ("data", "elsewhere"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "data" / "w.data").write_bytes(f32(1, 2).tobytes())
+    monkeypatch.chdir(tmp_path)
+    pickled = pickle.dumps(rondel.InferenceSession(made.SerializeToString(), options(external_data_dir="data")))
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    same(pickle.loads(pickled).run(None, {"x": f32(1, 1)})[0], f32(2, 3))
+
+
+def test_rondel_in_place_of_onnxruntime():
+    code = """
+import rondel
+from rondel import as_onnxruntime
+as_onnxruntime.install()
+import onnxruntime
+import onnxruntime as ort
+from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
+import onnxruntime.capi._pybind_state as inner
+assert ort is rondel and InvalidArgument is rondel.capi.onnxruntime_pybind11_state.InvalidArgument and inner is rondel.capi._pybind_state
+as_onnxruntime.install()
+as_onnxruntime.uninstall()
+import onnxruntime.capi.onnxruntime_pybind11_state as real
+assert real.InvalidArgument is not InvalidArgument and onnxruntime.__name__ == "rondel"
+import onnxruntime
+assert onnxruntime.__name__ == "onnxruntime"
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_session_in_another_process(tmp_path):

@@ -207,6 +207,15 @@ def test_dimensions_in_other_calls(folder):
     assert rondel.grad(total, ["x"], sess_options=made).graph.output[1].type.tensor_type.shape.dim[0].dim_value == 3
 
 
+def test_dimensions_of_items_of_sequences():
+    made = rondel.SessionOptions()
+    made.add_free_dimension_override_by_name("n", 3)
+    s = session("main (seq(float[n,2]) x) => (float[n,2] y) <int64 zero = {0}> { y = SequenceAt (x, zero) }", options=made)
+    same(s.run(None, {"x": [np.ones((3, 2), np.float32)]})[0], np.ones((3, 2), np.float32))
+    with refused(rondel.CallerError, "x", "[5, 2]", "[3, 2]"):
+        s.run(None, {"x": [np.ones((5, 2), np.float32)]})
+
+
 def test_what_changes_a_model_changes_a_gradient_once():
     made = rondel.SessionOptions()
     made.add_initializer("W", rondel.OrtValue.ortvalue_from_numpy(f32(5, 6)))
@@ -355,6 +364,16 @@ def test_a_place_in_a_file_that_is_none(place, words):
         rondel.InferenceSession(in_a_file(**place), made)
 
 
+def test_initializers_that_are_strings():
+    text = "main (string[n] x) => (string[n] y) { y = StringConcat (x, W) }"
+    made = model(text)
+    made.graph.initializer.append(onnx.helper.make_tensor("W", onnx.TensorProto.STRING, [1], [b"?"]))
+    for new in (np.array([b"!"]), np.array(["!"]), np.array(["!"], object)):
+        chosen = rondel.SessionOptions()
+        chosen.add_initializer("W", rondel.OrtValue.ortvalue_from_numpy(new))
+        assert rondel.InferenceSession(made, chosen).run(None, {"x": np.array(["a", "b"])})[0].tolist() == ["a!", "b!"]
+
+
 def test_an_option_that_does_not_fit_is_no_damaged_file():
     made = rondel.SessionOptions()
     made.add_initializer("V", arrays_of(X)[0])
@@ -447,6 +466,22 @@ def test_profiles(ort, folder):
     events = json.loads("".join(lines))
     assert all({"cat", "pid", "tid", "dur", "ts", "ph", "name", "args"} <= set(e) and e["ph"] in ("X", "C", "M") for e in events)
     assert "model_run" in {e["name"] for e in events}
+
+
+def test_a_profile_is_written_where_it_was_made(folder, monkeypatch):
+    (folder / "other").mkdir()
+    (folder / "times").mkdir()
+    s = session(MUL, options=options(enable_profiling=True, profile_file_prefix="times/first"))
+    s.run(None, {"X": X})
+    monkeypatch.chdir(folder / "other")
+    path = s.end_profiling()
+    assert os.path.dirname(path) == str(folder / "times") and json.load(open(path)) and not list((folder / "other").iterdir())
+    gone = session(MUL, options=options(enable_profiling=True, profile_file_prefix=str(folder / "times" / "second")))
+    for file in (folder / "times").iterdir():
+        file.unlink()
+    (folder / "times").rmdir()
+    with refused(rondel.CallerError, "the profile cannot be written to", "No such file or directory"):
+        gone.end_profiling()
 
 
 def test_profiles_say_how_loops_ran(folder):

@@ -173,6 +173,9 @@ def test_quotients_and_remainders_are_those_of_numpy(function, dtype, numbers):
 def test_powers():
     for function in (lambda x: 2**x, lambda x: 2.5**x, lambda x: x**0.5, lambda x: x**2, lambda x: np.power(3, x)):
         np.testing.assert_allclose(traced_value(function, X), function(X), rtol=1e-14)
+    for exponent in (-1, np.array([2, -1])):
+        with pytest.raises(rondel.CallerError, match="'\\*\\*' of integers and negative integers"):
+            traced_value(lambda x: x**exponent, np.array([1, 2]))  # noqa: B023
     half = traced_value(lambda x: 0.5**x, np.array([1, 2]))
     np.testing.assert_array_equal(half, [0.5, 0.25])
 

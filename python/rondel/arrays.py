@@ -267,7 +267,7 @@ def _as_integers(given, name, dtype):
     """Integers, or objects that are numbers, in a dtype of integers or bools that holds them all."""
     least, most = _range(name, dtype)
     if given.dtype.kind == "O":
-        wrong = next((v for v in given.flat if not (np.isfinite(v) and v == int(v) and least <= int(v) <= most)), None)
+        wrong = next((v for v in given.flat if not (least <= v <= most and v == int(v))), None)
     else:
         ends = (given.min(), given.max()) if given.size else ()
         wrong = next((v for v in ends if not least <= int(v) <= most), None)

@@ -52,6 +52,8 @@ class OrtValue(ExplainsMissingNames):
             raise CallerError(
                 f"ortvalue_from_numpy_with_onnx_type: elements of {array.dtype} cannot be read as {dtype}; expected elements of {dtype.itemsize} bytes"
             )
+        if dtype != array.dtype:
+            _require_whole_bytes(dtype, "ortvalue_from_numpy_with_onnx_type: the array")
         native = np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
         return cls._of_array(native.view(dtype))
 
@@ -236,16 +238,24 @@ def _check_writable(target, what):
 def array_at(address: int, element_type: ElementType, shape: Sequence[int], keep: Any = None) -> np.ndarray:
     """The array at an address of memory, which may be 0 if the array is empty. keep: what owns the memory; None: the caller keeps it alive."""
     dtype, extents = _numpy_dtype(element_type), checked_extents("shape", shape)
+    _require_whole_bytes(dtype, "the memory")
     if dtype.kind in arrays.STRING_KINDS:
         raise CallerError("strings have no address that others can read; expected a dtype of numbers")
     size = math.prod(extents) * dtype.itemsize
-    if isinstance(address, bool) or not isinstance(address, (int, np.integer)) or address < (1 if size else 0):
+    if isinstance(address, bool) or not isinstance(address, (int, np.integer)) or not (1 if size else 0) <= address < 2**64:
         raise CallerError(f"the buffer is at {address!r}; expected an address, such as ortvalue.data_ptr() or array.ctypes.data")
     if size == 0:
         return np.empty(extents, dtype)
     memory = (ctypes.c_char * size).from_address(int(address))
     memory._keep = keep
     return np.frombuffer(memory, dtype, size // dtype.itemsize).reshape(extents)
+
+
+def _require_whole_bytes(dtype, what):
+    """onnxruntime packs elements of 4 and of 2 bits; here each has a byte."""
+    name = arrays.dtype_name(dtype)
+    if name in ("i4", "u4", "i2", "u2", "f4e2m1"):
+        raise UnsupportedError(f"{what} of {name} would be packed, several elements in a byte; give a NumPy array of dtype ml_dtypes.{dtype.name}")
 
 
 def _no_stream(stream, what):

@@ -20,10 +20,22 @@ class ProfilePath(str):
 
     def _repr_html_(self) -> str | None:
         try:
-            with open(self) as file:
-                return profile_table_html(self, json.load(file))
-        except (OSError, ValueError):  # it was moved, or written over: the name is shown
+            return profile_table_html(self, _read_events(self))
+        except CallerError:  # it was moved, or written over: the name is shown
             return None
+
+
+class _Events(list):
+    """The events of a session itself; as many are kept as the engine keeps of its own."""
+
+    MOST = 200_000
+    dropped = 0
+
+    def keep(self, event):
+        if len(self) < self.MOST:
+            self.append(event)
+        else:
+            self.dropped += 1
 
 
 class Profile:
@@ -32,7 +44,7 @@ class Profile:
     def __init__(self) -> None:
         self.start_ns = time.monotonic_ns()
         self.engine = _rondel.Profile()
-        self._events = []
+        self._events = _Events()
         self._finish = None
 
     def begin_file(self, prefix: str, owner: object) -> None:
@@ -45,7 +57,7 @@ class Profile:
     def add(self, name: str, begin_ns: int, **details: Any) -> None:
         """Adds an event of this thread that began at `begin_ns` and ends now; nothing once the file is written."""
         if self._finish is None or self._finish.alive:
-            self._events.append((name, begin_ns, time.monotonic_ns(), threading.get_native_id(), details))
+            self._events.keep((name, begin_ns, time.monotonic_ns(), threading.get_native_id(), details))
 
     def finish(self) -> str | None:
         """Writes the file, and returns its name; None if that has been done."""
@@ -101,8 +113,9 @@ def trace(own_events: Iterable[tuple[str, int, int, int, dict[str, Any]]], engin
             threads.add(thread)
         found.append(_complete(event.shown_name(), event.kind, process, thread, event.begin - start_ns, event.end - start_ns, event.details()))
     found += _memory(recorded, process, start_ns)
-    if engine.dropped():
-        found.append(_complete(f"{engine.dropped()} more events were not kept", "dropped", process, _FIRST_TRACK - 1, 0, 0, {}))
+    dropped = engine.dropped() + getattr(own_events, "dropped", 0)
+    if dropped:
+        found.append(_complete(f"{dropped} more events were not kept", "dropped", process, _FIRST_TRACK - 1, 0, 0, {}))
     for name, begin, end, thread, details in own_events:
         threads.add(thread)
         found.append(_complete(name, "Session", process, thread, begin - start_ns, end - start_ns, details))
@@ -215,9 +228,13 @@ def profile_html(
 def _read_events(path):
     try:
         with open(path, encoding="utf-8") as file:
-            return json.load(file)
+            found = json.load(file)
     except (OSError, ValueError) as error:
         raise CallerError(f"'{os.fspath(path)}' is no profile that can be read: {error}") from error
+    fields = {"cat", "pid", "tid", "dur", "ts", "ph", "name", "args"}
+    if not isinstance(found, list) or not all(isinstance(event, dict) and fields <= set(event) for event in found):
+        raise CallerError(f"'{os.fspath(path)}' is no profile: expected a list of events, each with {', '.join(sorted(fields))}")
+    return found
 
 
 def dearest(spans: Sequence[Mapping[str, Any]]) -> list[list[Any]]:

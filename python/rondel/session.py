@@ -91,7 +91,7 @@ class InferenceSession(ExplainsMissingNames):
         self._custom_ops = _rondel.ops_of_last_model()
         if logs.logs(logs.WARNING, options):
             issue_warnings(found, stacklevel=3)
-        self._source = os.path.abspath(source) if isinstance(source, str) else source
+        self._source, self._read_at = os.path.abspath(source) if isinstance(source, str) else source, _changed_at(source)
         if options.external_data_dir is not None:
             options.external_data_dir = os.path.abspath(options.external_data_dir)
         self._begin(made, options, profile, begin)
@@ -129,12 +129,17 @@ class InferenceSession(ExplainsMissingNames):
         logs.log(logs.INFORMATION, options, "session", f"{self._title()} was made in {took:.1f} ms")
 
     def _initialize(self, session, options):
-        self._options = options
+        """Sets what a session holds. Packages read some of this by the names that it has in onnxruntime, and set it: `_model_path`,
+        `_model_bytes`, `_sess_options`, `_inputs_meta`, `_outputs_meta`, `_overridable_initializers`.
+        """
+        self._model_path = self._source if isinstance(self._source, str) else None
+        self._model_bytes = self._source if isinstance(self._source, bytes) else None
+        self._sess_options = options
         self._session = session
         ports = self._session.inputs()
-        self._inputs = [NodeArg(p) for p in ports if not p.has_default]
-        self._overridable = [NodeArg(p) for p in ports if p.has_default]
-        self._outputs = [NodeArg(p) for p in self._session.outputs()]
+        self._inputs_meta = [NodeArg(p) for p in ports if not p.has_default]
+        self._overridable_initializers = [NodeArg(p) for p in ports if p.has_default]
+        self._outputs_meta = [NodeArg(p) for p in self._session.outputs()]
         self._map_keys = {
             p.name: arrays.from_value(p.map_keys, f"the keys of '{p.name}'").tolist()
             for p in self._session.outputs()
@@ -142,26 +147,26 @@ class InferenceSession(ExplainsMissingNames):
         }
         self._types = {p.name: p.type for p in ports}
         self._takes_arrays = all(p.type.startswith("tensor(") for p in ports)
-        self._required = {p.name for p in self._inputs if not p.type.startswith("optional(")}
+        self._required = {p.name for p in self._inputs_meta if not p.type.startswith("optional(")}
 
     # ---- what the model says of itself ---------------------------------------------------------------------
 
     def get_inputs(self) -> list[NodeArg]:
-        return list(self._inputs)
+        return list(self._inputs_meta)
 
     def get_overridable_initializers(self) -> list[NodeArg]:
         """Optional inputs: an initializer is used when one is not fed."""
-        return list(self._overridable)
+        return list(self._overridable_initializers)
 
     def get_outputs(self) -> list[NodeArg]:
-        return list(self._outputs)
+        return list(self._outputs_meta)
 
     def get_modelmeta(self) -> ModelMetadata:
         return ModelMetadata(self._session.info())
 
     def get_session_options(self) -> SessionOptions:
         """A copy of the options that the session was made with: changes of it do not reach the session."""
-        return copy.copy(self._options)
+        return copy.copy(self._sess_options)
 
     # ---- providers: always the CPU -------------------------------------------------------------------------
 
@@ -195,6 +200,9 @@ class InferenceSession(ExplainsMissingNames):
         LimitExceeded when a budget is used up, DeadlineExceeded and Cancelled as run_options say,
         UnsupportedError for an output that NumPy cannot hold.
         """
+        return self._run(output_names, input_feed, run_options)
+
+    def _run(self, output_names, input_feed, run_options):
         try:
             return self._finished(*self._prepared(output_names, input_feed, run_options))
         except Error as error:
@@ -213,9 +221,9 @@ class InferenceSession(ExplainsMissingNames):
 
     def _run_to_values(self, output_names, feeds, run_options):
         wanted = requested_names(output_names)
-        types = {p.name: p.type for p in self._outputs}
+        types = {p.name: p.type for p in self._outputs_meta}
         names = wanted or list(types)
-        return [OrtValue(value, types[name]) for value, name in zip(self.run(wanted, feeds, run_options), names)]
+        return [OrtValue(value, types[name]) for value, name in zip(self._run(wanted, feeds, run_options), names)]
 
     def run_async(
         self,
@@ -295,7 +303,7 @@ class InferenceSession(ExplainsMissingNames):
         results = self._session.run(wanted, feeds, self._value, options)
         if not self._map_keys and all(type(r) is np.ndarray for r in results):
             return results
-        return [self._result(r, name) for r, name in zip(results, wanted or [p.name for p in self._outputs])]
+        return [self._result(r, name) for r, name in zip(results, wanted or [p.name for p in self._outputs_meta])]
 
     def _result(self, value, name):
         made = arrays.from_value(value, f"output '{name}'")
@@ -326,7 +334,7 @@ class InferenceSession(ExplainsMissingNames):
         return arrays.to_value(x, f"input '{name}'", self._types[name])
 
     def _what_is_missing(self, input_feed):
-        missing = [p for p in self._inputs if p.name in self._required and p.name not in input_feed]
+        missing = [p for p in self._inputs_meta if p.name in self._required and p.name not in input_feed]
         expected = ", ".join(f"'{p.name}' is {short_type(p)}" for p in missing)
         text = f"Required inputs ({[p.name for p in missing]}) are missing from input feed ({list(input_feed)}). {expected}"
         unknown = [name for name in input_feed if name not in self._types]
@@ -371,12 +379,13 @@ class InferenceSession(ExplainsMissingNames):
     def __reduce__(self):
         """Sessions are pickled as their model, which is read again: the absolute path of a file, or the bytes. The optimized
         model is not written again. Ops of the user's own are pickled as their names, and must be registered where it is read.
-        What a subclass or a user has set on the session is pickled, too; the `__init__` of a subclass is not called again."""
+        What a subclass or a user has set on the session is pickled, too, but for what hides a method; the `__init__` of a subclass is not
+        called again."""
         if self._source is None:
             raise CallerError("this session was built in code, without a model file; keep the bytes of rondel.export(session)")
-        options = copy.copy(self._options)
+        options = copy.copy(self._sess_options)
         options.optimized_model_filepath = ""
-        more = {name: value for name, value in self.__dict__.items() if name not in _OWN_STATE}
+        more = {name: value for name, value in self.__dict__.items() if name not in _OWN_STATE and not hasattr(type(self), name)}
         return _unpickled, (type(self), self._source, options, self.custom_ops), more or None
 
     @property
@@ -401,48 +410,33 @@ class InferenceSession(ExplainsMissingNames):
         """onnxruntime's inner session."""
         return SessionHandle(self)
 
-    # ---- onnxruntime's private names, which packages read ---------------------------------------------------
-
-    @property
-    def _model_path(self) -> str | None:
-        """The model's file, absolute; None if there is none."""
-        return self._source if isinstance(self._source, str) else None
-
-    @property
-    def _model_bytes(self) -> bytes | None:
-        """The model that was given as bytes; None for a file."""
-        return self._source if isinstance(self._source, bytes) else None
-
-    @property
-    def _sess_options(self) -> SessionOptions:
-        return self.get_session_options()
-
-    @property
-    def _inputs_meta(self) -> list[NodeArg]:
-        return self.get_inputs()
-
-    @property
-    def _outputs_meta(self) -> list[NodeArg]:
-        return self.get_outputs()
-
     def __repr__(self) -> str:
         if "_session" not in self.__dict__:  # making it failed
             return object.__repr__(self)
-        return session_text(self._title(), self._inputs, self._outputs, self._loops(), self._overridable)
+        return session_text(self._title(), self._inputs_meta, self._outputs_meta, self._loops(), self._overridable_initializers)
 
     def _repr_html_(self) -> str:
-        return session_html(self._title(), self._inputs, self._outputs, self._loops(), self._overridable)
+        return session_html(self._title(), self._inputs_meta, self._outputs_meta, self._loops(), self._overridable_initializers)
 
     def _loops(self):
         """Each loop and how it runs, as far as that is known."""
         ran = self.how_it_ran()
-        if self._source is None:
+        if self._source is None or _changed_at(self._source) != self._read_at:
             return ran
         try:
-            report = _rondel.inspect(*as_options_ask(self._source, self._options))
+            report = _rondel.inspect(*as_options_ask(self._source, self._sess_options))
         except Error:  # the file is no longer there
             return ran
         return {loop["name"]: ran.get(loop["name"], loop["execution"]) for loop in report["loops"]}
+
+
+def _changed_at(source):
+    """What tells whether a file has been replaced since: (time of its last change, size); None for bytes, or if there is no file."""
+    try:
+        found = os.stat(source) if isinstance(source, str) else None
+    except OSError:
+        return None
+    return found and (found.st_mtime_ns, found.st_size)
 
 
 def _unpickled(kind, source, options, ops):
@@ -454,8 +448,8 @@ def _unpickled(kind, source, options, ops):
 
 #: What `InferenceSession.__init__` sets.
 _OWN_STATE = frozenset((
-    "_source", "_options", "_session", "_inputs", "_overridable", "_outputs", "_map_keys", "_types", "_takes_arrays", "_required",
-    "_custom_ops", "_profile",
+    "_source", "_read_at", "_sess_options", "_session", "_model_path", "_model_bytes", "_inputs_meta", "_outputs_meta",
+    "_overridable_initializers", "_map_keys", "_types", "_takes_arrays", "_required", "_custom_ops", "_profile",
 ))  # fmt: skip
 
 

@@ -4,21 +4,14 @@ import operator
 
 import numpy as np
 
-from .. import _rondel, arrays
+from .. import arrays
 from ..errors import CallerError
-
-#: ONNX's number of each element type, by Rondel's name.
-NUMBER_OF = {
-    "f32": 1, "u8": 2, "i8": 3, "u16": 4, "i16": 5, "i32": 6, "i64": 7, "str": 8, "bool": 9, "f16": 10, "f64": 11, "u32": 12,
-    "u64": 13, "c64": 14, "c128": 15, "bf16": 16, "f8e4m3fn": 17, "f8e4m3fnuz": 18, "f8e5m2": 19, "f8e5m2fnuz": 20, "u4": 21,
-    "i4": 22, "f4e2m1": 23, "f8e8m0": 24, "u2": 25, "i2": 26,
-}  # fmt: skip
 
 
 def dtype_number(dtype) -> int:
     """ONNX's number of a dtype: np.float32, "float32", np.dtype("float32") -> 1, "bfloat16" -> 16"""
     named = arrays.extended_name(dtype) if isinstance(dtype, str) else None
-    return NUMBER_OF[named or arrays.dtype_name(np.dtype(dtype))]
+    return arrays.onnx_number(named or arrays.dtype_name(np.dtype(dtype)))
 
 
 #: The attributes whose value is the number of an element type.

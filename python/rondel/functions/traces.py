@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import _rondel, arrays
+from .. import arrays
 from ..errors import CallerError
 from . import numbers
 from .traced import Traced

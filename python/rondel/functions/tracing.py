@@ -121,7 +121,7 @@ class Level:
         if x.element == dtype:
             return x
         op = operators(self.opset)["Cast"]
-        return self.add(op, [x], attributes.written(op, {"to": attributes.NUMBER_OF[dtype]}), 1)[0]
+        return self.add(op, [x], attributes.written(op, {"to": arrays.onnx_number(dtype)}), 1)[0]
 
     def call(self, op, args, kwargs) -> list:
         """Adds the node for a call of an operator."""

@@ -55,6 +55,7 @@ def test_feeds_may_be_scalars_and_lists():
     ("int32", array.array("q", [2**40 + 7]), "i32 does not hold 1099511627783"),
     ("int64", [2**63, -1], "i64 does not hold 9223372036854775808"),
     ("int64", [2**63], "i64 does not hold 9223372036854775808"),
+    ("int64", [10**30], "i64 does not hold 1000000000000000000000000000000"),
     ("float16", [70000.0], "f16 does not hold 70000; its largest number is 65504"),
     ("float16", [10**400], "f16 does not hold integers beyond 65504"),
     ("bfloat16", [1e39], "bf16 does not hold 1e+39; its largest number is 3.38953e+38"),

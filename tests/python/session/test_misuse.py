@@ -234,6 +234,39 @@ def test_the_backend_counts_its_inputs():
         rondel.backend.prepare(model(ADD)).run([f32(1, 2), scalar(1), scalar(2)])
 
 
+def test_the_backend_runs_a_node():
+    import rondel.backend
+
+    def run(op, inputs, given, **fields):
+        (found,) = rondel.backend.run_node(onnx.helper.make_node(op, inputs, ["y"], **fields), given)
+        return found.tolist()
+
+    array, scalars = f32(1, 2), [f32(3, 5), f32(1, 1)]
+    assert run("Sub", ["a", "b"], {"b": scalars[1], "a": scalars[0]}) == run("Sub", ["a", "b"], scalars) == [2, 4]
+    assert run("Add", ["a", "a"], [array]) == [2, 4] and run("Neg", ["a"], array) == [-1, -2] and run("Neg", ["a"], [[1.0, 2.0]]) == [-1, -2]
+    assert run("SequenceLength", ["s"], [scalars]) == 2 and run("SequenceAt", ["s", "k"], [[array, array[:1]], np.int64(1)]) == [1]
+    assert run("Binarizer", ["a"], [array], domain="ai.onnx.ml", threshold=1.5) == [0, 1] and run("Gelu", ["a"], [0 * array], domain="com.microsoft") == [0, 0]
+    assert run("DictVectorizer", ["m"], [{"a": 1.5}], domain="ai.onnx.ml", string_vocabulary=["a", "b"]) == [[1.5, 0]]
+    for inputs, given, words in (
+        (["a"], [array, array], "2 inputs are given; the node takes 1"), (["a", "b"], [array], "inputs given are a; the node takes a, b"),
+        (["a"], {"a": array, "b": array}, "inputs given are a, b; the node takes a"), (["a"], [None], "input 'a' is None"),
+        (["a"], [np.zeros(2, "M8[s]")], "input 'a' has NumPy dtype datetime64"),
+    ):  # fmt: skip
+        with pytest.raises(rondel.CallerError, match=words):
+            run("Neg", inputs, given)
+
+
+def test_the_backend_says_what_is_compatible():
+    import rondel.backend
+
+    unknown = model("main (float x) => (float y) { y = Frobnicate (x) }")
+    assert rondel.backend.is_compatible(model(ADD)) and rondel.backend.is_compatible(model(ADD), None)
+    assert not rondel.backend.is_compatible(unknown) and not rondel.backend.is_compatible(model(ADD), "CUDA")
+    for no_model in (3, "nowhere.onnx"):
+        with pytest.raises(rondel.CallerError):
+            rondel.backend.is_compatible(no_model)
+
+
 def test_the_backend_has_one_device():
     import onnxruntime.backend
     import rondel.backend

@@ -381,3 +381,20 @@ def test_a_tensor_of_dlpack_needs_no_dtype():
 
     same(rondel.InferenceSession(MUL).run(None, {"X": Bare(X)})[0], X * X)
     same(rondel.OrtValue.from_dlpack(Bare(X)).numpy(), X)
+
+
+@pytest.mark.parametrize("name", ["int4", "uint4", "int2", "uint2", "float4_e2m1fn"])
+def test_packed_memory_is_refused(name):
+    """onnxruntime packs these; here each element has a byte, which NumPy's arrays of ml_dtypes have, too."""
+    dtype = np.dtype(getattr(ml_dtypes, name))
+    number = {"int4": 22, "uint4": 21, "int2": 26, "uint2": 25, "float4_e2m1fn": 23}[name]
+    packed = np.array([0x21, 3], np.uint8)
+    binding = rondel.InferenceSession(MUL).io_binding()
+    for call in (
+        lambda: rondel.OrtValue.ortvalue_from_numpy_with_onnx_type(packed, number),
+        lambda: binding.bind_input("X", "cpu", 0, number, [4], packed.ctypes.data),
+    ):
+        with refused(rondel.UnsupportedError, "would be packed", f"dtype ml_dtypes.{name}"):
+            call()
+    plain = rondel.OrtValue.ortvalue_from_numpy(np.array([1, 1]).astype(dtype))
+    assert plain.numpy().astype(int).tolist() == [1, 1]

@@ -396,6 +396,42 @@ def test_copies_have_what_was_set_on_a_session(copied):
     same(there.run(None, {"X": X})[0], X * X)
 
 
+def test_what_hides_a_method_is_not_copied():
+    made = rondel.InferenceSession(MUL)
+    run = made.run
+    made.run = lambda *args: [2 * x for x in run(*args)]
+    same(copy.copy(made).run(None, {"X": X})[0], X * X)
+    assert pickle.loads(pickle.dumps(made)).run(None, {"X": X})[0].tolist() == (X * X).tolist()
+
+
+@both
+def test_a_subclass_that_overrides_run_changes_no_other_way_to_run(ort):
+    class Doubled(ort.InferenceSession):
+        def run(self, *args):
+            return [2 * x for x in super().run(*args)]
+
+    made = Doubled(MUL, providers=["CPUExecutionProvider"])
+    same(made.run(None, {"X": X})[0], 2 * X * X)
+    same(made.run_with_ort_values(None, {"X": ort.OrtValue.ortvalue_from_numpy(X)})[0].numpy(), X * X)
+
+
+@both
+def test_the_private_names_that_packages_set(ort):
+    made = ort.InferenceSession(MUL, providers=["CPUExecutionProvider"])
+    made._model_path = "elsewhere/model.onnx"
+    assert made._model_path == "elsewhere/model.onnx" and made._sess_options is not None
+    same(made.run(None, {"X": X})[0], X * X)
+
+
+def test_a_session_is_not_printed_with_the_loops_of_another_file(tmp_path):
+    path = tmp_path / "loop.onnx"
+    path.write_bytes(model(LOOP).SerializeToString())
+    made = rondel.InferenceSession(path)
+    assert "node 'root' (Loop)" in repr(made)
+    path.write_bytes(model(LOOP.replace("[root]", "[another]")).SerializeToString())
+    assert "another" not in repr(made)
+
+
 def test_a_copy_finds_external_data_from_another_folder(tmp_path, monkeypatch):
     weights = tensor("W", f32(1, 2))
     weights.ClearField("raw_data")
@@ -423,6 +459,15 @@ from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 import onnxruntime.capi._pybind_state as inner
 assert ort is rondel and InvalidArgument is rondel.capi.onnxruntime_pybind11_state.InvalidArgument and inner is rondel.capi._pybind_state
 as_onnxruntime.install()
+import onnxruntime.quantization
+from onnxruntime.quantization.quant_utils import QuantType
+assert onnxruntime.quantization.__spec__.origin.replace("\\\\", "/").endswith("onnxruntime/quantization/__init__.py")
+try:
+    import onnxruntime.session
+except ModuleNotFoundError as error:
+    assert str(error) == "No module named 'onnxruntime.session': Rondel is in the place of onnxruntime, and has none"
+else:
+    raise AssertionError("a second copy of a module of Rondel's")
 as_onnxruntime.uninstall()
 import onnxruntime.capi.onnxruntime_pybind11_state as real
 assert real.InvalidArgument is not InvalidArgument and onnxruntime.__name__ == "rondel"

@@ -484,6 +484,24 @@ def test_a_profile_is_written_where_it_was_made(folder, monkeypatch):
         gone.end_profiling()
 
 
+def test_a_profile_does_not_grow_without_end(folder, monkeypatch):
+    s = session(MUL, options=options(enable_profiling=True))
+    monkeypatch.setattr(type(s._profile._events), "MOST", 3)
+    for _ in range(7):
+        s.run(None, {"X": X})
+    events = json.load(open(s.end_profiling()))
+    own = [e for e in events if e["cat"] == "Session"]
+    assert len(own) == 3 and "5 more events were not kept" in {e["name"] for e in events}
+
+
+@pytest.mark.parametrize("text", ["[1]", "null", '[{"ph": "X"}]', "{}", "["])
+def test_what_is_no_profile(folder, text):
+    (folder / "p.json").write_text(text)
+    with refused(rondel.CallerError, "'p.json' is no profile"):
+        rondel.profiling.profile_html("p.json")
+    assert rondel.profiling.ProfilePath("p.json")._repr_html_() is None
+
+
 def test_profiles_say_how_loops_ran(folder):
     s = session(LOOP, options=options(enable_profiling=True))
     s.run(None, {"x": f32(1, 2), "most": np.array(3)})

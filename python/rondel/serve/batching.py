@@ -28,6 +28,18 @@ Outputs = dict[str, np.ndarray]
 
 
 @dataclasses.dataclass(eq=False)
+class Run:
+    """A run of jobs, while it goes on. options: its RunOptions; None: its engine has none, and nothing stops it."""
+
+    jobs: list[Job]
+    options: Any
+
+    @property
+    def is_awaited(self) -> bool:
+        return not all(job.future.done() for job in self.jobs)
+
+
+@dataclasses.dataclass(eq=False)
 class Job:
     """A run that a request asks for. rows: how many it brings to a batch, if it may be in one; key: what all of a batch have in common."""
 
@@ -39,17 +51,17 @@ class Job:
     rows: int = 0
     key: Any = None
     on_end: Callable[[Outputs | None], None] | None = None  # called on the event loop, with the outputs if the answer is still awaited
-    options: Any = None  # of the run, while it runs alone
+    run: Run | None = None  # while it runs
 
     @property
     def ends_at(self) -> float:
         return math.inf if self.limits.deadline is None else self.arrived + self.limits.deadline
 
     def stop(self) -> None:
-        """Ends its run, if nobody else waits for it."""
-        options = self.options
-        if options is not None:
-            options.terminate = True
+        """Ends its run, if nobody waits for it any more."""
+        run = self.run
+        if run is not None and run.options is not None and not run.is_awaited:
+            run.options.terminate = True
 
 
 class Queue:
@@ -124,8 +136,10 @@ class Queue:
             self._idle -= 1
             batch = [self._jobs.popleft()]
             self._fill(batch)
+            if self._is_held_up():
+                self._changed.notify_all()  # this was the last thread that could take them
             full = batch[0].arrived + self._settings.batch_delay
-            while not self._closed and self._may_grow(batch) and (rest := full - time.perf_counter()) > 0:
+            while not self._closed and not self._is_held_up() and self._may_grow(batch) and (rest := full - time.perf_counter()) > 0:
                 self._changed.wait(rest)
                 self._fill(batch)
             kept = _of_usual_size(batch)
@@ -133,6 +147,10 @@ class Queue:
                 self._jobs.extendleft(reversed(batch[kept:]))
                 self._changed.notify_all()
             return batch[:kept]
+
+    def _is_held_up(self) -> bool:
+        """Whether a job waits that fits no batch which is being filled, and no other thread takes it."""
+        return bool(self._jobs) and self._idle == 0
 
     def _may_grow(self, batch: list[Job]) -> bool:
         return batch[0].rows > 0 and sum(job.rows for job in batch) < self._settings.max_batch
@@ -164,17 +182,25 @@ class Queue:
 
     def _run_alone(self, job: Job) -> tuple[Job, Outputs | Exception]:
         try:
-            job.options = run_options(self._session, dataclasses.replace(job.limits, deadline=_rest([job])))
-            if job.future.done():  # `stop` may have come before there were options
-                raise deadline_passed("while it waited")
-            outputs = self._session.run(job.wanted, job.inputs, job.options)
+            outputs = self._outputs([job], job.wanted, job.inputs)
             return job, dict(zip(job.wanted, outputs))
         except Exception as error:
             return job, error
         except BaseException as error:  # of a registered op, such as SystemExit; the worker goes on
             return job, RuntimeError(f"{type(error).__name__}: {error}")
+
+    def _outputs(self, batch: list[Job], names: list[str], inputs: dict[str, Any]) -> list[Any]:
+        """The outputs of a run, which `Job.stop` may end."""
+        run = Run(batch, run_options(self._session, dataclasses.replace(batch[0].limits, deadline=_rest(batch))))
+        for job in batch:
+            job.run = run
+        try:
+            if not run.is_awaited:  # `stop` may have come before there was a run
+                raise deadline_passed("while it waited")
+            return self._session.run(names, inputs, run.options)
         finally:
-            job.options = None
+            for job in batch:
+                job.run = None
 
     def _run_together(self, batch: list[Job]) -> list[tuple[Job, Outputs | Exception]]:
         """Runs a batch; if it fails, each job by itself, so that no job hears of another's fault."""
@@ -182,8 +208,7 @@ class Queue:
         rows = sum(job.rows for job in batch)
         try:
             inputs = {name: np.concatenate([job.inputs[name] for job in batch]) for name in batch[0].inputs}
-            options = run_options(self._session, dataclasses.replace(batch[0].limits, deadline=_rest(batch)))
-            outputs = dict(zip(names, self._session.run(names, inputs, options)))
+            outputs = dict(zip(names, self._outputs(batch, names, inputs)))
         except BaseException:
             return [self._run_alone(job) for job in batch]
         if not all(isinstance(x, np.ndarray) and x.ndim and x.shape[0] == rows for x in outputs.values()):

@@ -86,10 +86,7 @@ def _texts(items: list[Any], shape: tuple[int, ...], name: str) -> np.ndarray:
     if len(items) != math.prod(shape):
         raise bad_request(f"input '{name}' has {len(items)} elements; expected {math.prod(shape)} for BYTES{list(shape)}")
     made = np.empty(len(items), object)
-    try:
-        made[:] = [x.decode() if isinstance(x, bytes) else x for x in items]
-    except UnicodeDecodeError as error:
-        raise bad_request(f"input '{name}' is no text in UTF-8: {error}") from None
+    made[:] = [x.decode(errors="surrogateescape") if isinstance(x, bytes) else x for x in items]
     if not all(isinstance(x, str) for x in made):
         raise bad_request(f"input '{name}' is of BYTES; expected texts")
     return made.reshape(shape)
@@ -105,14 +102,14 @@ def from_list(data: Any, datatype: str, shape: tuple[int, ...], name: str) -> np
         if dtype == np.uint64 and found.dtype.kind == "f" and all(type(x) is int for x in _flat(data)):
             found = np.array(data, object)  # NumPy makes floats of small and large integers together
         if found.size == 0:
-            found = found.astype(dtype)
+            return np.empty(0, dtype).reshape(shape)
         if found.dtype == object and dtype.kind in "iu" and all(type(x) is int for x in found.flat):
             _check_range(found, dtype)
             found = found.astype(dtype)
         kinds = {"b": "b", "u": "iu", "i": "iu"}.get(dtype.kind, "iuf")
         if found.dtype.kind not in kinds:
             raise ValueError(f"its data are of {found.dtype}; expected {datatype}")
-        if dtype.kind in "iu" and found.size:
+        if dtype.kind in "iu":
             _check_range(found, dtype)
         with np.errstate(over="ignore"):
             made = found.astype(dtype)
@@ -149,7 +146,7 @@ def to_bytes(array: np.ndarray) -> bytes:
 
 
 def as_bytes(text: Any) -> bytes:
-    """An element of BYTES. Bytes of a model that are no UTF-8 are surrogates in Python's text; they become what they were."""
+    """An element of BYTES. Bytes of a model or of a client that are no UTF-8 are surrogates in Python's text; they become what they were."""
     return text if isinstance(text, bytes) else str(text).encode(errors="surrogateescape")
 
 

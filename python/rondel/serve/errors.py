@@ -25,6 +25,10 @@ def busy(message: str, retry_after: int) -> Refusal:
     return Refusal(message, 503, "UNAVAILABLE", retry_after)
 
 
+def stopping() -> Refusal:
+    return busy("the server is stopping", 1)
+
+
 def deadline_passed(where: str) -> Refusal:
     return Refusal(f"the request's deadline has passed {where}", 504, "DEADLINE_EXCEEDED")
 

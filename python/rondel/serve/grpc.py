@@ -12,9 +12,9 @@ import numpy as np
 from google.protobuf import json_format, message_factory
 
 from .datatypes import as_bytes, checked_shape, datatype_of, dtype_of, from_bytes, from_list, to_bytes
-from .errors import Refusal, bad_request, busy, refusal_of
+from .errors import Refusal, bad_request, refusal_of, stopping
 from .messages import SERVICE, message, service as description
-from .protocol import InferAnswer, InferRequest
+from .protocol import InferAnswer, InferRequest, check_extensions
 from .service import Service
 from .uploads import read_upload
 
@@ -90,7 +90,7 @@ class _Calls:
 
     def end_streams(self) -> None:
         for begun in self._streams:
-            begun.put_nowait(busy("the server is stopping", 1))
+            begun.put_nowait(stopping())
 
     async def ServerLive(self, request: Any, context: Any) -> Any:
         return message("ServerLiveResponse")(live=True)
@@ -105,26 +105,26 @@ class _Calls:
         return message("ServerMetadataResponse")(**self._service.metadata())
 
     async def ModelMetadata(self, request: Any, context: Any) -> Any:
-        return message("ModelMetadataResponse")(**self._models.find(request.name, request.version).metadata())
+        return message("ModelMetadataResponse")(**self._service.find(request.name, request.version).metadata())
 
     async def ModelConfig(self, request: Any, context: Any) -> Any:
-        config = self._models.find(request.name, request.version).config()
+        config = self._service.find(request.name, request.version).config()
         return json_format.ParseDict({"config": config}, message("ModelConfigResponse")())
 
     async def ModelStatistics(self, request: Any, context: Any) -> Any:
-        models = [self._models.find(request.name, request.version)] if request.name else list(self._models)
+        models = [self._service.find(request.name, request.version)] if request.name else list(self._models)
         return json_format.ParseDict({"model_stats": [m.statistics() for m in models]}, message("ModelStatisticsResponse")())
 
     async def RepositoryIndex(self, request: Any, context: Any) -> Any:
         return json_format.ParseDict({"models": self._models.index(request.ready)}, message("RepositoryIndexResponse")())
 
     async def RepositoryModelLoad(self, request: Any, context: Any) -> Any:
-        upload = read_upload({key: _value(p) for key, p in request.parameters.items()})
-        await self._models.load(request.model_name, upload)
+        upload = read_upload(_parameters(request))
+        await self._service.load(request.model_name, upload)
         return message("RepositoryModelLoadResponse")()
 
     async def RepositoryModelUnload(self, request: Any, context: Any) -> Any:
-        await self._models.unload(request.model_name)
+        await self._service.unload(request.model_name)
         return message("RepositoryModelUnloadResponse")()
 
     async def ModelInfer(self, request: Any, context: Any) -> Any:
@@ -178,7 +178,14 @@ def _value(parameter: Any) -> Any:
     return None if kind is None else getattr(parameter, kind)
 
 
+def _parameters(of: Any) -> dict[str, Any]:
+    return {key: _value(p) for key, p in of.parameters.items()}
+
+
 def _read(request: Any) -> InferRequest:
+    for kind, items in (("input", request.inputs), ("output", request.outputs)):
+        for item in items:
+            check_extensions(_parameters(item), f"{kind} '{item.name}'")
     raw = request.raw_input_contents
     if raw and len(raw) != len(request.inputs):
         raise bad_request(f"the request has {len(request.inputs)} inputs and {len(raw)} raw_input_contents; expected one for each")
@@ -191,7 +198,7 @@ def _read(request: Any) -> InferRequest:
             raise bad_request(f"input '{item.name}' has contents, and the request has raw_input_contents; expected one of them")
         inputs[item.name] = from_bytes(raw[k], item.datatype, shape, item.name) if raw else _typed(item, shape)
     said = InferRequest(request.model_name, request.model_version, inputs, id=request.id)
-    said.parameters = {key: _value(p) for key, p in request.parameters.items()}
+    said.parameters = _parameters(request)
     said.outputs = [item.name for item in request.outputs] or None
     return said
 

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from .errors import REFUSED, Refusal, bad_request, refusal_of
+from .errors import REFUSED, Refusal, bad_request, refusal_of, stopping
 from .metrics import CONTENT_TYPE
 from .origins import check_page
 from .protocol import LENGTH_HEADER, parsed, read_request, render_answer, rendered
@@ -35,10 +35,12 @@ def application(service: Service, max_request_bytes: int = 1 << 30, loopback: bo
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
-        await service.start()
-        yield
-        await service.drain(30.0)
-        await service.close()
+        try:
+            await service.start()
+            yield
+            await service.drain(30.0)
+        finally:
+            await service.close()
 
     app = fastapi.FastAPI(title="Rondel", docs_url=None, redoc_url=None, lifespan=None if service.started else lifespan)
     _add_infer(app, service, max_request_bytes)
@@ -88,11 +90,15 @@ def _add_infer(app: Any, service: Service, max_request_bytes: int) -> None:
     async def infer(request: Request) -> Response:
         try:
             headers, path = request.headers, request.path_params
-            service.models.find(path["name"], path.get("version", ""))  # 404, although the body may be wrong, too
+            service.find(path["name"], path.get("version", ""))  # 404, although the body may be wrong, too
             body = await _body(request, max_request_bytes)
             said = read_request(path["name"], path.get("version", ""), body, headers.get(LENGTH_HEADER))
             async with _WhileConnected(request):
                 text, json_length = await service.infer(said, lambda answer: render_answer(answer, said))
+        except asyncio.CancelledError:  # uvicorn ends what is left after the grace, such as a body that is still being read
+            if not service.stopping:
+                raise
+            return _refused(stopping())
         except Exception as error:
             return _refused(refusal_of(error))
         answer = Response(text, media_type="application/json" if json_length is None else "application/octet-stream")
@@ -146,7 +152,7 @@ async def _body(request: Request, most: int) -> bytes:
             raise too_large
         parts.append(part)
     body = parts[0] if len(parts) == 1 else b"".join(parts)
-    encoding = request.headers.get("content-encoding", "identity")
+    encoding = request.headers.get("content-encoding", "identity").lower()
     if encoding == "identity":
         return body
     if encoding not in ("gzip", "deflate"):
@@ -167,9 +173,10 @@ async def _body(request: Request, most: int) -> bytes:
 
 def _compressed(answer: Response, accepted: str | None) -> Response:
     """Packed if the client asks for one encoding, as Triton's clients do; a browser's list of all that it knows is no wish."""
-    if accepted in ("gzip", "deflate"):
-        answer.body = gzip.compress(answer.body, 1) if accepted == "gzip" else zlib.compress(answer.body, 1)
-        answer.headers["Content-Encoding"] = accepted
+    encoding = (accepted or "").lower()
+    if encoding in ("gzip", "deflate"):
+        answer.body = gzip.compress(answer.body, 1) if encoding == "gzip" else zlib.compress(answer.body, 1)
+        answer.headers["Content-Encoding"] = encoding
         answer.headers["Content-Length"] = str(len(answer.body))
     return answer
 
@@ -193,16 +200,16 @@ def _add_answers(app: Any, service: Service) -> None:
         return _json({"model_stats": [m.statistics() for m in models]})
 
     async def model(name: str, version: str = "") -> Response:
-        return _json(models.find(name, version).metadata())
+        return _json(service.find(name, version).metadata())
 
     async def model_ready(name: str, version: str = "") -> Response:
         return Response(status_code=200 if models.is_ready(name, version) and service.ready else 400)
 
     async def config(name: str, version: str = "") -> Response:
-        return _json(models.find(name, version).config())
+        return _json(service.find(name, version).config())
 
     async def statistics(name: str, version: str = "") -> Response:
-        return _json({"model_stats": [models.find(name, version).statistics()]})
+        return _json({"model_stats": [service.find(name, version).statistics()]})
 
     app.add_api_route("/v2/health/live", live, methods=["GET"])
     app.add_api_route("/v2/health/ready", ready, methods=["GET"])
@@ -216,8 +223,6 @@ def _add_answers(app: Any, service: Service) -> None:
 
 
 def _add_repository(app: Any, service: Service, max_request_bytes: int, loopback: bool) -> None:
-    models = service.models
-
     async def not_of_a_page(request: Request) -> None:
         if not service.has_token:
             check_page(request.headers, loopback)
@@ -227,15 +232,15 @@ def _add_repository(app: Any, service: Service, max_request_bytes: int, loopback
         said = parsed(body) if body else {}
         if not isinstance(said, dict):
             raise bad_request("the request is no JSON object")
-        return _json(models.index(said.get("ready") is True))
+        return _json(service.models.index(said.get("ready") is True))
 
     async def load(name: str, request: Request) -> Response:
         body = await _body(request, max_request_bytes)
-        await models.load(name, await asyncio.to_thread(_upload, body))
+        await service.load(name, await asyncio.to_thread(_upload, body))
         return Response()
 
     async def unload(name: str) -> Response:
-        await models.unload(name)
+        await service.unload(name)
         return Response()
 
     for path, act in (("index", index), ("models/{name}/load", load), ("models/{name}/unload", unload)):

@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import CallerError
-from .batching import Job, Outputs, Queue
+from .batching import Job, Queue
 from .datatypes import datatype_of, datatype_of_port
 from .engines import Limits, budgets_of, check_given, check_limits, default_inputs, open_session
-from .errors import bad_request, deadline_passed, not_found, refusal_of
+from .errors import bad_request, deadline_passed, not_found, refusal_of, stopping
 from .metrics import Metrics
 from .protocol import InferAnswer, InferRequest
 from .sequences import Sequences, checked_states, step_of
@@ -56,7 +56,7 @@ class LoadedModel:
         self.metrics = metrics.of(self.name)
         self._queue = Queue(self.session, self.name, self.settings, self.metrics)
         self.sequences = Sequences(self.session, self.name, self.states, self.settings, self._put)
-        self.under_way = 0
+        self._under_way: set[Job] = set()
         self.metrics.waiting.set_function(lambda: len(self._queue) + self.sequences.waiting)
         self.metrics.sequences.set_function(lambda: len(self.sequences))
 
@@ -64,28 +64,33 @@ class LoadedModel:
     def batches(self) -> bool:
         return self.why_alone is None
 
+    @property
+    def under_way(self) -> int:
+        return len(self._under_way)
+
     async def close(self) -> None:
         """Answers all requests that are under way, then ends."""
         while self.under_way:
             await asyncio.sleep(0.005)
         await self._queue.close()
 
-    def forget_gauges(self) -> None:
+    def give_up(self) -> None:
+        """Refuses all requests that are under way, and stops their runs."""
+        for job in self._under_way:
+            if not job.future.done():
+                job.future.set_exception(stopping())
+        for job in self._under_way:  # now nobody waits for a run
+            job.stop()
+
+    def leave_metrics(self) -> None:
         """Lets the metrics, which outlive the model, go."""
+        self.metrics.ready.set(0)
         for gauge in (self.metrics.waiting, self.metrics.sequences):
             gauge.set_function(lambda: 0)
 
     # ---- requests ------------------------------------------------------------------------------------------
 
     async def infer(self, request: InferRequest) -> InferAnswer:
-        self.under_way += 1
-        try:
-            outputs = await self._answered(request)
-        finally:
-            self.under_way -= 1
-        return InferAnswer(self.name, VERSION, outputs, request.id)
-
-    async def _answered(self, request: InferRequest) -> Outputs:
         step = step_of(request.parameters)
         if step is not None and not self.states:
             raise bad_request(f"model '{self.name}' carries no states from one request of a sequence to the next; declare them as input=output")
@@ -93,6 +98,7 @@ class LoadedModel:
         wanted = job.wanted
         self._queue.check_room(self.sequences.waiting)
         timer = self._timer(job)
+        self._under_way.add(job)
         try:
             if step is None:
                 self._put(job)
@@ -105,9 +111,10 @@ class LoadedModel:
             self._queue.drop(job)
             raise
         finally:
+            self._under_way.discard(job)
             if timer is not None:
                 timer.cancel()
-        return {name: outputs[name] for name in wanted}
+        return InferAnswer(self.name, VERSION, {name: outputs[name] for name in wanted}, request.id)
 
     def _job(self, request: InferRequest, in_sequence: bool) -> Job:
         given = request.inputs
@@ -119,7 +126,9 @@ class LoadedModel:
                 raise bad_request(f"input '{name}' of model '{self.name}' is {kind}; expected {expected}")
         missing = [n for n in self._required if n not in given and not (in_sequence and n in self.states)]
         if missing:
-            raise bad_request(f"the request lacks the inputs {', '.join(sorted(missing))} of model '{self.name}'")
+            kept = [n for n in sorted(missing) if n in self.states]
+            hint = f"; a request with a sequence_id has {', '.join(kept)} from the server" if kept else ""
+            raise bad_request(f"the request lacks the inputs {', '.join(sorted(missing))} of model '{self.name}'{hint}")
         wanted = request.outputs or (self._usual if in_sequence else self._all)
         for name in wanted:
             if name not in self._all:
@@ -350,25 +359,34 @@ class Models:
         async with self._locks.setdefault(name, asyncio.Lock()):
             model = self.find(name)
             del self._models[name]
-            model.metrics.ready.set(0)
             if self._has_own_file(name):
                 self._reasons[name] = "unloaded"
-            self._retired = [m for m in self._retired if m.name != name or not self._close_later(m)]
-            self._close_later(model)
-            model.forget_gauges()
+            for one in [model, *(m for m in self._retired if m.name == name)]:
+                self._close_later(one)
+            model.leave_metrics()
             await asyncio.shield(asyncio.gather(*(ends for m, ends in self._closing.items() if m.name == name)))
 
     async def close(self) -> None:
+        """Ends all models, each when its requests are answered. Then none is loaded."""
         for model in [*self._models.values(), *self._retired]:
-            await model.close()
-        for task in list(self._closing.values()):
-            await task
+            self._close_later(model)
+        for model in self._models.values():
+            model.leave_metrics()
+        self._models.clear()
+        await asyncio.gather(*self._closing.values())
+
+    def give_up(self) -> None:
+        """Refuses all requests that are under way, and stops their runs."""
+        for model in [*self._models.values(), *self._retired, *self._closing]:
+            model.give_up()
 
     def drop_idle(self) -> None:
         """Drops sequences without requests, and replaced models without sequences. Called once a second."""
         for model in [*self._models.values(), *self._retired]:
             model.sequences.drop_idle()
-        self._retired = [m for m in self._retired if len(m.sequences) or not self._close_later(m)]
+        for model in list(self._retired):
+            if not len(model.sequences):
+                self._close_later(model)
 
     def index(self, only_ready: bool = False) -> list[dict[str, str]]:
         ready = [{"name": name, "version": VERSION, "state": "READY", "reason": ""} for name in self._models]
@@ -382,10 +400,11 @@ class Models:
         else:
             self._close_later(model)
 
-    def _close_later(self, model: LoadedModel) -> bool:
+    def _close_later(self, model: LoadedModel) -> None:
+        """Begins to end a model that is replaced or removed."""
+        self._retired = [m for m in self._retired if m is not model]
         self._closing[model] = task = asyncio.get_running_loop().create_task(model.close())
         task.add_done_callback(lambda _: self._closing.pop(model))
-        return True
 
     def _made(self, name: str, source: Any, settings: ModelSettings, session: Any) -> LoadedModel:
         with source.source(self._engine) if isinstance(source, Upload) else contextlib.nullcontext(source) as opened:

@@ -40,7 +40,6 @@ class InferAnswer:
     version: str
     outputs: dict[str, np.ndarray]
     id: str = ""
-    parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 def read_request(model: str, version: str, body: Any, json_length: str | None) -> InferRequest:
@@ -92,12 +91,26 @@ def _items(x: Any, what: str) -> list[dict[str, Any]]:
     return found
 
 
+def _tensor_parameters(item: dict[str, Any], what: str) -> dict[str, Any]:
+    parameters = _object(item.get("parameters", {}), f"'parameters' of {what}")
+    check_extensions(parameters, what)
+    return parameters
+
+
+def check_extensions(parameters: Mapping[str, Any], what: str) -> None:
+    """Refuses a tensor whose parameters ask for an extension that is not served. what: "input 'x'" or "output 'y'"."""
+    if parameters.get("classification"):
+        raise bad_request(f"{what}: the extension 'classification' is not served; sort the scores in the client")
+    if parameters.get("shared_memory_region") is not None:
+        raise bad_request(f"{what}: the extension 'shared_memory' is not served; leave out shared_memory_region, tensors are in the bodies")
+
+
 def _read_inputs(said: Any, rest: memoryview) -> dict[str, np.ndarray]:
     inputs, at = {}, 0
     for item in _items(said, "inputs"):
         name, datatype = item["name"], item.get("datatype")
         shape = checked_shape(item.get("shape"), name)
-        size = _object(item.get("parameters", {}), f"'parameters' of input '{name}'").get("binary_data_size")
+        size = _tensor_parameters(item, f"input '{name}'").get("binary_data_size")
         if size is None:
             if "data" not in item:
                 raise bad_request(f"input '{name}' has neither 'data' nor the parameter 'binary_data_size'")
@@ -116,9 +129,7 @@ def _read_outputs(said: Any) -> tuple[list[str], dict[str, bool]]:
     names, binary = [], {}
     for item in _items(said, "outputs"):
         names.append(item["name"])
-        parameters = _object(item.get("parameters", {}), f"'parameters' of output '{item['name']}'")
-        if parameters.get("classification"):
-            raise bad_request(f"output '{item['name']}': the extension 'classification' is not served; sort the scores in the client")
+        parameters = _tensor_parameters(item, f"output '{item['name']}'")
         if "binary_data" in parameters:
             binary[item["name"]] = parameters["binary_data"] is True
     return names, binary
@@ -129,8 +140,6 @@ def render_answer(answer: InferAnswer, request: InferRequest) -> tuple[bytes, in
     said: dict[str, Any] = {"model_name": answer.model, "model_version": answer.version, "outputs": (outputs := [])}
     if answer.id:
         said["id"] = answer.id
-    if answer.parameters:
-        said["parameters"] = dict(answer.parameters)
     tails: list[bytes] = []
     for name, array in answer.outputs.items():
         item: dict[str, Any] = {"name": name, "datatype": datatype_of(array, name), "shape": list(array.shape)}

@@ -91,9 +91,15 @@ def _broadcast(node: Node, of: list[int] | None = None) -> Rows:
         raise Mixed("its operands have the rows along different axes")
     (axis,) = from_behind
     for k in operands:
-        if node.facts[k] is SHARED and ranks[k] >= -axis and node.dims(k)[axis] != 1:
-            raise Mixed(f"its input {k} ('{node.inputs[k]}') may have an extent along the rows")
+        if node.facts[k] is SHARED:
+            _check_extent(node, k, axis)
     return Rows(axis + max(ranks.values()))
+
+
+def _check_extent(node: Node, k: int, axis: int) -> None:
+    """A shared operand must be broadcast along the axis of the rows, which is counted from behind: -1 is the last."""
+    if node.rank(k) >= -axis and node.dims(k)[axis] != 1:
+        raise Mixed(f"its input {k} ('{node.inputs[k]}') may have an extent along the rows")
 
 
 def _reduced(node: Node) -> Rows:
@@ -135,10 +141,13 @@ def _softmax(node: Node) -> Rows:
 
 
 def _normalised_behind(node: Node) -> list[Fact]:
-    k = node.rows(0)
+    k, rank = node.rows(0), node.rank(0)
     node.only_shared(1)
-    if node.axis(node.rank(0), -1) <= k:
+    if node.axis(rank, -1) <= k:
         raise Mixed("it normalises over the rows")
+    for operand in range(1, len(node.inputs)):
+        if node.given(operand):
+            _check_extent(node, operand, k - rank)
     return [Rows(k)] * len(node.proto.output)
 
 
@@ -177,8 +186,8 @@ def _matmul(node: Node) -> Rows:
     behind = k - ranks[mine]
     if behind == (-1 if mine == 0 else -2):
         raise Mixed("it sums over the rows")
-    if behind <= -3 and ranks[other] >= -behind and node.dims(other)[behind] != 1:
-        raise Mixed(f"its input {other} may have an extent along the rows")
+    if behind <= -3:
+        _check_extent(node, other, behind)
     if ranks[1] == 1:
         rank -= 1
         behind += 1

@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import logging
+import math
 import os
 import pathlib
 import socket
@@ -17,6 +18,7 @@ from typing import Any
 
 import uvicorn
 
+from ..counts import argument_text, whole
 from ..errors import CallerError
 from .http import application
 from .models import LoadedModel
@@ -43,8 +45,9 @@ class Server:
     engine: the name of a module with onnxruntime's interface, which runs the models that are given as files.
     max_request_bytes: larger requests are refused. grace: seconds that requests under way have when the server stops; inf: until they end.
 
-    `run` serves until SIGTERM or Ctrl-C. `with server:` serves on a thread. Raises CallerError for models that do not load,
-    for a certificate that does not, and for a port that is taken.
+    `run` serves until SIGTERM or Ctrl-C. `with server:` serves on a thread. Raises CallerError for wrong arguments, for models that do not
+    load, for a certificate that does not, and for a port that is taken. While models load, health checks are answered and all else is
+    refused (503).
     """
 
     url: str
@@ -55,7 +58,7 @@ class Server:
         models: Mapping[str, Any],
         settings: ModelSettings | None = None,
         *,
-        repository: str | None = None,
+        repository: str | os.PathLike[str] | None = None,
         host: str = "127.0.0.1",
         http_port: int = 8000,
         grpc_port: int | None = 8001,
@@ -67,10 +70,13 @@ class Server:
         grace: float = 30.0,
     ) -> None:
         self.service = Service(models, settings, repository, token, engine)
-        self._host, self._ports = host, (http_port, grpc_port)
-        if not grace >= 0:
-            raise CallerError(f"grace is {grace!r}; expected seconds of 0 or more")
-        self._most, self._grace = max_request_bytes, min(grace, _LONGEST)
+        if not isinstance(host, str) or not host:
+            raise CallerError(f"host is {argument_text(host)}; expected a name or an address, as '127.0.0.1'")
+        http = _checked_whole("http_port", http_port, 0, 65535)
+        self._host, self._ports = host, (http, None if grpc_port is None else _checked_whole("grpc_port", grpc_port, 0, 65535))
+        if not isinstance(grace, (int, float)) or isinstance(grace, bool) or not grace >= 0:
+            raise CallerError(f"grace is {argument_text(grace)}; expected seconds of 0 or more")
+        self._most, self._grace = _checked_whole("max_request_bytes", max_request_bytes, 1, 2**63 - 1), min(grace, _LONGEST)
         self._tls = None if tls_cert is None and tls_key is None else _Tls(tls_cert, tls_key)
         self._stop: Callable[[], None] = lambda: None
         self._thread: threading.Thread | None = None
@@ -94,7 +100,7 @@ class Server:
     # ---- on a thread ---------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Serves on a thread; returns when requests are answered."""
+        """Serves on a thread; returns when requests are answered, and raises CallerError if `stop` comes first."""
         if self._thread is not None:
             raise CallerError("the server has been started; make a new one")
         ready: concurrent.futures.Future[None] = concurrent.futures.Future()
@@ -102,6 +108,8 @@ class Server:
         def work() -> None:
             try:
                 _run(self._serve(lambda loaded: ready.set_result(None)))
+                if not ready.done():
+                    ready.set_exception(CallerError("the server was stopped before its models were loaded"))
             except BaseException as error:
                 if ready.done():
                     log.exception("the server ended")
@@ -133,38 +141,47 @@ class Server:
         self._stop = lambda: _call_soon(loop, stopped.set)
         listener = _listen(self._host, self._ports[0])
         try:
-            loaded = await self.service.start()
             rpc, end_streams = await self._start_grpc()
         except BaseException:
             listener.close()
-            await self.service.close()
             raise
         self.url = f"http{'s' if self._tls else ''}://{_address(self._host, listener.getsockname()[1])}"
         web = _Web(
             uvicorn.Config(
                 application(self.service, self._most, self.loopback), lifespan="off", log_config=None, access_log=False, backlog=2048,
                 timeout_keep_alive=75,  # a client that asks once in a while finds its connection
-                timeout_graceful_shutdown=max(1, int(self._grace)), **self._tls.for_http() if self._tls else {},
+                **self._tls.for_http() if self._tls else {},
             ),
             stopped,
         )  # fmt: skip
         serving = asyncio.ensure_future(web.serve(sockets=[listener]))
         while not web.started and not serving.done():
             await asyncio.sleep(0.005)
-        on_ready(loaded)
-        del loaded  # else models that are removed stay alive
-        await asyncio.wait([asyncio.ensure_future(stopped.wait()), serving], return_when=asyncio.FIRST_COMPLETED)
-        end = loop.time() + self._grace
-        left = await self.service.drain(self._grace)
-        if left:
-            log.warning("%d requests are given up: they did not end within %g s", left, self._grace)
-        web.should_exit, web.force_exit = True, left > 0
-        if rpc is not None:
-            end_streams()  # a client may keep one open that asks nothing
-            await rpc.stop(max(0.0, end - loop.time()))  # answers that are still being written
-        await serving
-        if not left:
+        ends: list[asyncio.Future[Any]] = [asyncio.ensure_future(stopped.wait()), serving]
+        try:
+            await self._load(ends, on_ready)
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            end = loop.time() + self._grace
+            await self.service.drain(self._grace)
+            rest = max(1, math.ceil(end - loop.time()))  # seconds for answers that are still being written
+            web.should_exit, web.config.timeout_graceful_shutdown = True, rest
+            if rpc is not None:
+                end_streams()  # a client may keep one open that asks nothing
+                await rpc.stop(rest)
             await self.service.close()
+            await serving
+
+    async def _load(self, ends: list[asyncio.Future[Any]], on_ready: Callable[[list[LoadedModel]], None]) -> None:
+        """Loads the models, while health checks are answered; gives up when one of `ends` is done. Keeps no model, so that those that
+        are removed are freed."""
+        loading = asyncio.ensure_future(self.service.start())
+        await asyncio.wait([loading, *ends], return_when=asyncio.FIRST_COMPLETED)
+        if loading.done():
+            on_ready(loading.result())
+        else:
+            loading.cancel()
+            await asyncio.wait([loading])
 
     async def _start_grpc(self) -> tuple[Any, Callable[[], None]]:
         if self._ports[1] is None:
@@ -192,12 +209,12 @@ class _Tls:
     def __init__(self, cert: str | os.PathLike[str] | None, key: str | os.PathLike[str] | None) -> None:
         if cert is None or key is None:
             raise CallerError(f"tls_{'cert' if cert is None else 'key'} is missing; expected the files of a certificate and of its key")
-        self._cert, self._key = os.fspath(cert), os.fspath(key)
         try:
+            self._cert, self._key = os.fspath(cert), os.fspath(key)
             # A key with a password is refused: nobody may be there to type it.
             ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self._cert, self._key, password=_no_password)
-        except (OSError, ValueError) as error:
-            raise CallerError(f"the certificate {self._cert} with the key {self._key} cannot be used: {error}; expected PEM files that belong together") from None
+        except (OSError, ValueError, TypeError) as error:
+            raise CallerError(f"the certificate {cert} with the key {key} cannot be used: {error}; expected PEM files that belong together") from None
 
     def for_http(self) -> dict[str, Any]:
         return {"ssl_certfile": self._cert, "ssl_keyfile": self._key}
@@ -206,6 +223,13 @@ class _Tls:
         import grpc
 
         return grpc.ssl_server_credentials([(pathlib.Path(self._key).read_bytes(), pathlib.Path(self._cert).read_bytes())])
+
+
+def _checked_whole(name: str, value: Any, least: int, most: int) -> int:
+    number = whole(value)
+    if number is None or not least <= number <= most:
+        raise CallerError(f"{name} is {argument_text(value)}; expected an integer from {least} to {most}")
+    return number
 
 
 def _no_password() -> str:

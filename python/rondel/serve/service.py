@@ -6,19 +6,24 @@ import asyncio
 import contextlib
 import hmac
 import logging
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import __version__
 from ..errors import CallerError
 from ..models import kind_of
-from .errors import Refusal, busy
+from .errors import Refusal, busy, stopping
 from .metrics import Metrics
 from .models import LoadedModel, Made, Models
 from .protocol import InferAnswer, InferRequest
 from .settings import ModelSettings
+from .uploads import Upload
 
 log = logging.getLogger("rondel.serve")
+
+#: Seconds that runs have to end when they are told to.
+_PATIENCE = 2.0
 
 EXTENSIONS = ["binary_tensor_data", "model_configuration", "model_repository", "sequence", "statistics"]
 
@@ -34,14 +39,13 @@ class Service:
         self,
         models: Mapping[str, Any],
         settings: ModelSettings | None = None,
-        repository: str | None = None,
+        repository: str | os.PathLike[str] | None = None,
         token: str | None = None,
         engine: str = "rondel",
     ) -> None:
-        if token is not None and not token:
-            raise CallerError("the token is empty; expected text, or None for none")
+        _check_token_and_folder(token, repository)
         self.metrics = Metrics()
-        self.models = Models(self.metrics, _checked_settings(settings), repository, engine)
+        self.models = Models(self.metrics, _checked_settings(settings), None if repository is None else os.fspath(repository), engine)
         self._token = None if token is None else f"Bearer {token}".encode()
         self.started = self.stopping = False
         self._sweeper: asyncio.Task[None] | None = None
@@ -56,7 +60,9 @@ class Service:
         return self.started and not self.stopping
 
     async def start(self) -> list[LoadedModel]:
-        """Loads all models; raises the error of the first that cannot be loaded. One of the repository that cannot is left out."""
+        """Loads all models; raises the error of the first that cannot be loaded. One of the repository that cannot is left out.
+        A service that has been closed may be started again."""
+        self.stopping = False
         loaded = []
         for name in self.models.known():
             try:
@@ -69,26 +75,56 @@ class Service:
         self.started = True
         return loaded
 
-    async def drain(self, grace: float) -> int:
-        """Accepts no new requests, and waits for those under way, at most `grace` seconds. Returns how many are left."""
+    async def drain(self, grace: float) -> None:
+        """Accepts no new requests, and waits for those under way, at most `grace` seconds. Those that are left are refused, and their
+        runs are stopped."""
         self.stopping = True
         end = asyncio.get_running_loop().time() + grace
         while self.models.under_way and asyncio.get_running_loop().time() < end:
             await asyncio.sleep(0.01)
-        return self.models.under_way
+        if self.models.under_way:
+            log.warning("%d requests are given up: they did not end within %g s", self.models.under_way, grace)
+            self.models.give_up()
 
     async def close(self) -> None:
-        self.stopping = True
+        """Ends all models. A run that does not end when it is told to is left to its thread."""
+        self.started, self.stopping = False, True
         if self._sweeper is not None:
             self._sweeper.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._sweeper
-        await self.models.close()
+            self._sweeper = None
+        try:
+            await asyncio.wait_for(self.models.close(), _PATIENCE)
+        except asyncio.TimeoutError:
+            log.warning("a run that was told to stop goes on; its thread ends with it")
+
+    def _check_open(self) -> None:
+        """Refuses what is asked before all models are loaded, or when the stop has begun."""
+        if self.stopping:
+            raise stopping()
+        if not self.started:
+            raise busy("the server is starting: its models are being loaded", 1)
+
+    def find(self, name: str, version: str = "") -> LoadedModel:
+        """The model of that name. Refusal: there is none, or all are still being loaded."""
+        if not self.started:
+            self._check_open()
+        return self.models.find(name, version)
+
+    async def load(self, name: str, upload: Upload | None = None) -> None:
+        """Models.load, for a client."""
+        self._check_open()
+        await self.models.load(name, upload)
+
+    async def unload(self, name: str) -> None:
+        """Models.unload, for a client."""
+        self._check_open()
+        await self.models.unload(name)
 
     async def infer(self, request: InferRequest, render: Callable[[InferAnswer], Made]) -> Made:
         """The rendered answer. A refusal by `render` is counted as one."""
-        if self.stopping:
-            raise busy("the server is stopping", 1)
+        self._check_open()
         return await self.models.infer(request, render)
 
     @property
@@ -110,6 +146,15 @@ class Service:
                 self.models.drop_idle()
             except Exception:
                 log.exception("idle sequences cannot be dropped")
+
+
+def _check_token_and_folder(token: Any, repository: Any) -> None:
+    if token is not None and not isinstance(token, str):
+        raise CallerError(f"token is a {kind_of(token)}; expected a str, or None for none")
+    if token == "":
+        raise CallerError("the token is empty; expected text, or None for none")
+    if repository is not None and not (isinstance(repository, (str, os.PathLike)) and os.path.isdir(repository)):
+        raise CallerError(f"repository is {repository!r:.200}; expected a folder that is there, or None for none")
 
 
 def _checked_models(models: Any) -> dict[str, tuple[Any, ModelSettings | None]]:

@@ -51,6 +51,12 @@ class ModelSettings:
         for name in ("batch_delay", "sequence_idle", "deadline"):
             if getattr(self, name) is not None:
                 _check(name, getattr(self, name), 0, whole=False)
+        if self.states is not None and not _names(self.states):
+            raise CallerError(f"ModelSettings.states is {self.states!r:.100}; expected a dict of an input's name to an output's, or None")
+
+
+def _names(states: Any) -> bool:
+    return isinstance(states, Mapping) and all(isinstance(name, str) for pair in states.items() for name in pair)
 
 
 def _check(name: str, value: Any, least: int, whole: bool) -> None:

@@ -21,6 +21,11 @@ TRIPS = model("""trips (int64 n, float[k] x) => (float[k] y) {
 }""")
 
 
+ENDLESS = model("""endless (float[b] x) => (float[b] y) {
+  y = Loop ("", "", x) <body = l (int64 i, bool go, float[b] s) => (bool on, float[b] z) { z = Cos (s)  on = Identity (go) }>
+}""")
+
+
 class Port:
     def __init__(self, name, shape, type="tensor(float)"):
         self.name, self.shape, self.type = name, shape, type

@@ -25,6 +25,8 @@ APART = {
     "Gemm": f"g (float[b,4] x) => (float[b,3] y) <{W}, float[3] c = {{1, 2, 3}}> {{ y = Gemm (x, w, c) }}",
     "softmax": "g (float[b,4] x) => (float[b,4] y) { y = Softmax <axis = -1> (x) }",
     "LayerNormalization": "g (float[b,4] x) => (float[b,4] y) <float[4] s = {1, 2, 3, 4}> { y = LayerNormalization (x, s) }",
+    "scale of every row": """g (float[b,3,4] x) => (float[b,3,4] y) <float[1,1,4] s = {1, 2, 3, 4}, float[3,1] c = {1, 2, 3}> {
+        y = LayerNormalization (x, s, c) }""",
     "reduction": "g (float[b,3,4] x) => (float[b,3] y) <int64[1] a = {2}> { y = ReduceMean <keepdims = 0> (x, a) }",
     "argmax": "g (float[b,4] x) => (int64[b] y) { y = ArgMax <axis = 1, keepdims = 0> (x) }",
     "there and back": "g (float[b,3,4] x) => (float[b,4,3] y) { t = Transpose <perm = [2,0,1]> (x)  u = Sin (t)  y = Transpose <perm = [1,0,2]> (u) }",
@@ -61,6 +63,9 @@ MIXED = {
     "how many": ("g (float[b,4] x) => (float[b,4] y) { s = Shape <end = 1> (x) c = Cast <to = 1> (s) y = Div (x, c) }", "computes with the number of rows"),
     "size": ("g (float[b,4] x) => (float[b,4] y) { s = Size (x) c = Cast <to = 1> (s) y = Div (x, c) }", "no rule for this op"),
     "a weight for each row": ("g (float[b,2] x) => (float[b,2] y) <float[3,1] c = {1, 2, 3}> { y = Add (x, c) }", "an extent along the rows"),
+    "a scale for each row": ("g (float[b,2] x) => (float[b,2] y) <float[2,2] s = {1, 2, 3, 4}> { y = LayerNormalization (x, s) }", "an extent along the rows"),
+    "a bias for each row": ("""g (float[b,2] x) => (float[b,2] y) <float[2] s = {1, 2}, float[3,1] c = {1, 2, 3}> {
+        y = LayerNormalization (x, s, c) }""", "an extent along the rows"),
     "two symbols": ("g (float[b,4] x, float[c,4] z) => (float[b,4] y) { y = Add (x, z) }", "expected one symbol"),
     "fixed": ("g (float[2,4] x) => (float[2,4] y) { y = Tanh (x) }", "not symbolic"),
     "square": ("g (float[b,b] x) => (float[b,b] y) { y = Tanh (x) }", "the extent 'b' twice"),
@@ -144,6 +149,9 @@ OPSETS = {
     "clipped": (9, "g (float[b,4] x) => (float[b,4] y) { y = Clip <min = 0.0, max = 1.0> (x) }", None),
     "largest": (9, "g (float[b,4] x) => (float[b,2] y, int64[b,2] i) { y, i = TopK <k = 2, axis = 1> (x) }", None),
     "largest rows": (9, "g (float[b,4] x) => (float[2,4] y, int64[2,4] i) { y, i = TopK <k = 2, axis = 0> (x) }", "compares the rows"),
+    "RMSNormalization": (23, "g (float[b,2] x) => (float[b,2] y) <float[1,2] s = {1, 2}> { y = RMSNormalization (x, s) }", None),
+    "RMSNormalization by rows": (23, """g (float[b,2] x) => (float[b,2] y) <float[2,2] s = {1, 2, 3, 4}> {
+        y = RMSNormalization (x, s) }""", "an extent along the rows"),
     "split": (11, "g (float[b,4] x) => (float[b,1] y, float[b,3] z) { y, z = Split <axis = 1, split = [1, 3]> (x) }", None),
 }  # fmt: skip
 

@@ -16,7 +16,7 @@ pytest.importorskip("fastapi")
 grpc = pytest.importorskip("grpc")
 tritongrpc = pytest.importorskip("tritonclient.grpc")
 
-from serving import SUM, TANH, TRIPS, Gate, ask, infer, tensor, wait_for  # noqa: E402
+from serving import ENDLESS, SUM, TANH, TRIPS, Gate, ask, infer, tensor, wait_for  # noqa: E402
 
 import rondel  # noqa: E402
 from rondel.serve import ModelSettings, Server  # noqa: E402
@@ -53,6 +53,18 @@ def test_a_client_of_http_that_hangs_up_ends_its_run():
         connection.close()
         wait_for(lambda: given_up(s, "trips"))
         assert infer(s.url, "trips", tensor("n", 3, "INT64"), tensor("x", [1.0]))[0] == 200, "the run has ended: the next one is not behind it"
+
+
+def test_a_batch_ends_when_its_last_client_hangs_up():
+    with Server({"endless": (ENDLESS, ModelSettings(batch="on", max_batch=2, batch_delay=100.0))}, http_port=0, grpc_port=None) as s:
+        queue, given_up = s.service.models.find("endless")._queue, b'rondel_requests_total{model="endless",outcome="499"}'
+        first, last = (asking(s, "endless", tensor("x", [1.0])) for _ in range(2))
+        wait_for(lambda: s.service.models.under_way == 2 and queue._idle == 0 and len(queue) == 0)
+        first.close()
+        wait_for(lambda: given_up + b" 1.0" in ask(s.url, "/metrics")[2])
+        assert queue._idle == 0, "the other client waits for the batch"
+        last.close()
+        wait_for(lambda: queue._idle == 1)
 
 
 def test_what_waits_leaves_the_queue_with_its_client_and_no_other():

@@ -171,6 +171,21 @@ def test_refusals(stub, client):
         client.infer("trips", many)
 
 
+def test_extensions_that_are_not_served_are_refused(client):
+    def shared(made):
+        made.set_shared_memory("region", 32)
+        return made
+
+    x, wanted = given("x", ONES), tritongrpc.InferRequestedOutput
+    for given_x, output, expected in [
+        (x, wanted("y", class_count=1), "output 'y': the extension 'classification'"),
+        (x, shared(wanted("y")), "output 'y': the extension 'shared_memory'"),
+        (shared(tritongrpc.InferInput("x", [2, 4], "FP32")), wanted("y"), "input 'x': the extension 'shared_memory'"),
+    ]:
+        with pytest.raises(InferenceServerException, match=f"INVALID_ARGUMENT.*{expected} is not served"):
+            client.infer("tanh", [given_x], outputs=[output])
+
+
 def test_a_full_queue_and_deadlines(client, stub, gate, server):
     x = given("x", np.ones((1, 2), np.float32))
     answers = queue.Queue()

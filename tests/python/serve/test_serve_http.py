@@ -142,7 +142,9 @@ def test_packed_bodies_that_are_cut_off_or_go_on(server):
         for body, expected in ((pack(text)[:-1], "cut off"), (pack(text) + b"more", "go on")):
             status, _, answer = ask(server.url, "/v2/models/tanh/infer", body, {"Content-Encoding": kind})
             assert status == 400 and expected in json.loads(answer)["error"]
-        assert ask(server.url, "/v2/models/tanh/infer", pack(text), {"Content-Encoding": kind})[0] == 200
+        for name in (kind, kind.upper()):
+            status, headers, _ = ask(server.url, "/v2/models/tanh/infer", pack(text), {"Content-Encoding": name, "Accept-Encoding": name})
+            assert (status, headers["Content-Encoding"]) == (200, kind)
 
 
 def test_asyncio_client(server):
@@ -162,6 +164,7 @@ def test_asyncio_client(server):
 
 
 X = tensor("x", np.zeros((1, 4)))
+SHARED = {"shared_memory_region": "r", "shared_memory_byte_size": 16}
 REFUSED = {
     "no json": (b"{", "no JSON"),
     "no object": (b"[1]", "expected a JSON object"),
@@ -184,6 +187,8 @@ REFUSED = {
     "rank": ({"inputs": [tensor("x", np.zeros(4))]}, "x"),
     "output": ({"inputs": [X], "outputs": [{"name": "z"}]}, "has no output 'z'; the outputs are y"),
     "classes": ({"inputs": [X], "outputs": [{"name": "y", "parameters": {"classification": 2}}]}, "'classification' is not served"),
+    "shared input": ({"inputs": [{**X, "parameters": SHARED}]}, "input 'x': the extension 'shared_memory' is not served"),
+    "shared output": ({"inputs": [X], "outputs": [{"name": "y", "parameters": SHARED}]}, "output 'y': the extension 'shared_memory' is not served"),
     "timeout": ({"inputs": [X], "parameters": {"timeout": -1}}, "expected an integer of 0 or more"),
     "seed": ({"inputs": [X], "parameters": {"seed": -1}}, "the parameter seed is -1; expected an integer of 0 or more"),
     "half a character": ({"inputs": [X, {**X, "name": "\ud83d"}]}, "has no input '\ud83d'"),
@@ -210,10 +215,30 @@ def test_bad_bytes(server):
         status, _, answer = ask(server.url, path, data, {header: length} if length else {})
         assert status == 400 and expected in json.loads(answer)["error"]
     said = {"inputs": [{"name": "f", "datatype": "BYTES", "shape": [1], "parameters": {"binary_data_size": 5}}]}
-    for tail, expected in [(b"\5\0\0\0a", "ends within the element 0"), (b"\1\0\0\0\xff", "UTF-8")]:
-        text = json.dumps(said).encode()
-        status, _, answer = ask(server.url, "/v2/models/types/infer", text + tail, {header: str(len(text))})
-        assert status == 400 and expected in json.loads(answer)["error"]
+    text = json.dumps(said).encode()
+    status, _, answer = ask(server.url, "/v2/models/types/infer", text + b"\5\0\0\0a", {header: str(len(text))})
+    assert status == 400 and "ends within the element 0" in json.loads(answer)["error"]
+
+
+@pytest.mark.parametrize("datatype", ["BF16", "FP16", "BOOL", "UINT64", "BYTES"])
+@pytest.mark.parametrize("data", [[], [[], []]])
+def test_lists_without_elements(datatype, data):
+    shape = np.shape(data)
+    found = from_list(data, datatype, shape, "x")
+    assert found.shape == shape and datatype_of(found, "x") == datatype
+    with pytest.raises(rondel.serve.errors.Refusal, match="input 'x'"):
+        from_list(data, datatype, (1,), "x")
+
+
+TEXTS = model("texts (string[n] x) => (string[n] y) { y = Identity (x) }")
+
+
+def test_bytes_that_are_no_text_come_back():
+    given = triton_input("x", np.array([b"\xff\xd8", "ü".encode()], object), "BYTES")
+    with Server({"texts": TEXTS}, http_port=0, grpc_port=None) as s, tritonhttp.InferenceServerClient(s.url.removeprefix("http://")) as c:
+        assert c.infer("texts", [given]).as_numpy("y").tolist() == [b"\xff\xd8", "ü".encode()]
+        with pytest.raises(InferenceServerException, match="output 'y' is no text in UTF-8, which JSON needs"):
+            c.infer("texts", [given], outputs=[tritonhttp.InferRequestedOutput("y", binary_data=False)])
 
 
 @pytest.mark.parametrize("length", ["²", "-1", "+5", "1_0", "9" * 5000])
@@ -474,13 +499,31 @@ def test_the_same_models_by_onnxruntime(tmp_path):
         Server({"tanh": TANH}, http_port=0, grpc_port=None, engine="nothing_here").start()
 
 
+@pytest.mark.parametrize("wrong, message", [
+    ({"http_port": "8000"}, "http_port is '8000'; expected an integer from 0 to 65535"), ({"http_port": None}, "http_port is None"),
+    ({"grpc_port": -1}, "grpc_port is -1; expected an integer from 0 to 65535"), ({"grpc_port": True}, "grpc_port is True"),
+    ({"host": None}, "host is None; expected a name or an address"), ({"host": ""}, "host is ''"),
+    ({"grace": "x"}, "grace is 'x'; expected seconds of 0 or more"), ({"grace": None}, "grace is None"),
+    ({"max_request_bytes": "a"}, "max_request_bytes is 'a'; expected an integer from 1"), ({"max_request_bytes": 0}, "max_request_bytes is 0"),
+    ({"repository": "no folder"}, "repository is 'no folder'; expected a folder"), ({"repository": 3}, "repository is 3"),
+    ({"token": 5}, "token is a int; expected a str"),
+    ({"tls_cert": 5, "tls_key": "k"}, "the certificate 5 with the key k cannot be used"),
+])  # fmt: skip
+def test_arguments_of_the_server_are_checked(wrong, message):
+    with pytest.raises(rondel.CallerError, match=message):
+        Server({"tanh": TANH}, **wrong)
+
+
 def test_a_port_that_is_taken(server):
     port = int(server.url.rpartition(":")[2])
     with pytest.raises(rondel.CallerError, match="try another port"):
         Server({"tanh": TANH}, http_port=port, grpc_port=None).start()
 
 
-@pytest.mark.parametrize("wrong", [{"batch": "maybe"}, {"queue": 0}, {"max_batch": -1}, {"deadline": -1.0}, {"instances": True}, {"instances": 1.5}, {"threads": 0.5}, {"batch_delay": float("inf")}, {"max_trips": 2.5}, {"deadline": float("nan")}])
+@pytest.mark.parametrize("wrong", [
+    {"batch": "maybe"}, {"queue": 0}, {"max_batch": -1}, {"deadline": -1.0}, {"instances": True}, {"instances": 1.5}, {"threads": 0.5},
+    {"batch_delay": float("inf")}, {"max_trips": 2.5}, {"deadline": float("nan")}, {"states": [("x", "y")]}, {"states": {"x": 1}},
+])  # fmt: skip
 def test_settings_are_checked(wrong):
     with pytest.raises(rondel.CallerError, match="ModelSettings." + next(iter(wrong))):
         ModelSettings(**wrong)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -19,10 +20,10 @@ import pytest
 pytest.importorskip("fastapi")
 uvicorn = pytest.importorskip("uvicorn")
 
-from serving import SUM, TANH, TRIPS, Gate, ask, in_parallel, infer, model, tensor, wait_for  # noqa: E402
+from serving import ENDLESS, SUM, TANH, TRIPS, Gate, ask, in_parallel, infer, model, tensor, wait_for  # noqa: E402
 
 import rondel  # noqa: E402
-from rondel.serve import ModelSettings, Server, Service, application, models  # noqa: E402
+from rondel.serve import ModelSettings, Server, Service, application, models, service  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 ONE, TWO = ([[1, 1]], [[2, 2]])
@@ -267,6 +268,37 @@ def test_a_job_that_is_put_back_wakes_a_thread():
         assert [f.result(20)[0] for f in asked] == [200] * 5
 
 
+def test_a_request_that_fits_no_batch_does_not_wait_for_one_to_fill():
+    with Server({"tanh": (TANH, ModelSettings(batch="on", batch_delay=100.0))}, http_port=0, grpc_port=None) as s:
+        x = tensor("x", np.zeros((1, 4)))
+        queue = s.service.models.find("tanh")._queue
+        (first,) = in_parallel(lambda: infer(s.url, "tanh", x)[0])
+        wait_for(lambda: queue._idle == 0)
+        assert infer(s.url, "tanh", x, seed=1)[0] == 200 and first.result(20) == 200
+
+
+def test_the_last_idle_thread_ends_the_filling_of_a_batch():
+    """One thread fills a batch; the other takes one of two jobs that do not fit it, and wakes the first for the second of them."""
+    gate = Gate()
+    with Server({"gate": (gate, ModelSettings(batch="on", instances=2, max_batch=4, batch_delay=100.0))}, http_port=0, grpc_port=None) as s:
+        queue = s.service.models.find("gate")._queue
+        asked = in_parallel(lambda: infer(s.url, "gate", tensor("x", ONE)))
+        wait_for(lambda: queue._idle == 1 and len(queue._changed._waiters) == 2)
+
+        def put(job):  # wakes only the thread that waits for work, when both jobs are there
+            with queue._changed:
+                queue._jobs.append(job)
+                if len(queue._jobs) == 2:
+                    queue._changed._waiters.rotate(1)
+                    queue._changed.notify()
+
+        queue.put = put
+        asked += in_parallel(*(lambda: infer(s.url, "gate", tensor("x", np.ones((9, 2)))) for _ in range(2)))
+        wait_for(lambda: gate.runs == [9, 1])
+        gate.open.set()
+        assert [f.result(20)[0] for f in asked] == [200] * 3
+
+
 def test_budgets_of_a_session_that_is_given():
     """They hold for each run, as for a file; what a session cannot keep is refused."""
     session = rondel.InferenceSession(TRIPS)
@@ -354,19 +386,129 @@ def test_models_and_settings_of_a_wrong_kind(models, settings, message):
 
 
 def test_the_application_under_another_server():
-    """As Ray Serve or another ASGI server starts it, by its lifespan: here uvicorn alone."""
-    config = uvicorn.Config(application(Service({"tanh": TANH})), port=0, lifespan="on", log_config=None)
-    web = uvicorn.Server(config)
-    thread = threading.Thread(target=web.run)
-    thread.start()
-    try:
-        wait_for(lambda: web.started)
-        url = "http://127.0.0.1:{}".format(web.servers[0].sockets[0].getsockname()[1])
-        assert ask(url, "/v2/health/ready")[0] == 200
-        assert infer(url, "tanh", tensor("x", np.zeros((1, 4))))[2]["y"].tolist() == [[0] * 4]
-    finally:
-        web.should_exit = True
-        thread.join()
+    """As Ray Serve or another ASGI server starts it, by its lifespan: here uvicorn alone, twice."""
+    app = application(Service({"tanh": TANH}))
+    for _ in range(2):
+        web = uvicorn.Server(uvicorn.Config(app, port=0, lifespan="on", log_config=None))
+        thread = threading.Thread(target=web.run)
+        thread.start()
+        try:
+            wait_for(lambda: web.started)
+            url = "http://127.0.0.1:{}".format(web.servers[0].sockets[0].getsockname()[1])
+            assert ask(url, "/v2/health/ready")[0] == 200
+            assert infer(url, "tanh", tensor("x", np.zeros((1, 4))))[2]["y"].tolist() == [[0] * 4]
+        finally:
+            web.should_exit = True
+            thread.join()
+
+
+# ---- the start -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def loading(monkeypatch):
+    """Models load only when this event is set."""
+    go = threading.Event()
+
+    def waiting(*arguments):
+        assert go.wait(20)
+        return opened(*arguments)
+
+    opened = models.open_session
+    monkeypatch.setattr(models, "open_session", waiting)
+    yield go
+    go.set()
+
+
+def test_health_is_answered_while_models_load(loading):
+    tritongrpc = pytest.importorskip("tritonclient.grpc")
+    s = Server({"tanh": TANH}, http_port=0, grpc_port=0)
+    (started,) = in_parallel(s.start)
+    wait_for(lambda: hasattr(s, "url"))
+    x = tensor("x", np.zeros((1, 4)))
+    assert ask(s.url, "/v2/health/live")[0] == 200 and ask(s.url, "/v2/health/ready")[0] == 400
+    for path in ("/v2/models/tanh/infer", "/v2/repository/models/tanh/load", "/v2/repository/models/tanh/unload"):
+        status, headers, answer = ask(s.url, path, {"inputs": [x]} if "infer" in path else b"")
+        assert (status, headers["Retry-After"]) == (503, "1") and b"the server is starting" in answer
+    assert ask(s.url, "/v2/models/tanh")[0] == 503 and ask(s.url, "/v2/models/tanh/ready")[0] == 400
+    with tritongrpc.InferenceServerClient(s.grpc_url) as client:
+        assert client.is_server_live() and not client.is_server_ready()
+        assert not started.done()
+        loading.set()
+        started.result(20)
+        assert client.is_server_ready()
+    assert ask(s.url, "/v2/health/ready")[0] == 200 and infer(s.url, "tanh", x)[0] == 200
+    s.stop()
+
+
+def test_a_stop_does_not_wait_for_models_that_load(loading):
+    s = Server({"tanh": TANH}, http_port=0, grpc_port=0)
+    (started,) = in_parallel(s.start)
+    wait_for(lambda: hasattr(s, "url"))
+    s.stop()
+    with pytest.raises(rondel.CallerError, match="stopped before its models were loaded"):
+        started.result(20)
+
+
+# ---- the end of the grace --------------------------------------------------------------------------------------------
+
+
+def threads():
+    return [t.name for t in threading.enumerate() if t.name.startswith("rondel-serve")]
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_requests_that_outlast_the_grace_are_told_to_come_again(most):
+    """One batch runs, others wait; runs and threads end, those of models without requests, too."""
+    tritongrpc = pytest.importorskip("tritonclient.grpc")
+    before = threads()
+    s = Server({"endless": (ENDLESS, ModelSettings(batch="on", max_batch=most, batch_delay=100.0)), "tanh": TANH}, http_port=0, grpc_port=0, grace=0.2)
+    s.start()
+    x = tritongrpc.InferInput("x", [1], "FP32")
+    x.set_data_from_numpy(np.ones(1, np.float32))
+
+    def by_grpc():
+        with tritongrpc.InferenceServerClient(s.grpc_url) as client:
+            client.infer("endless", [x])
+
+    asked = in_parallel(*(lambda: infer(s.url, "endless", tensor("x", [1.0])) for _ in range(3)), by_grpc)
+    queue = s.service.models.find("endless")._queue
+    wait_for(lambda: s.service.models.under_way == 4 and queue._idle == 0 and len(queue) == 4 - most)
+    s.stop()
+    for one in asked[:3]:
+        status, headers, error = one.result(20)
+        assert (status, headers["Retry-After"], error) == (503, "1", "the server is stopping")
+    with pytest.raises(tritongrpc.InferenceServerException, match="UNAVAILABLE.*the server is stopping"):
+        asked[3].result(20)
+    wait_for(lambda: threads() == before)
+
+
+def test_a_run_that_nothing_stops_does_not_hold_the_server(monkeypatch, caplog):
+    monkeypatch.setattr(service, "_PATIENCE", 0.05)
+    gate = Gate()
+    s = Server({"gate": gate}, http_port=0, grpc_port=None, grace=0.1)
+    s.start()
+    (asked,) = in_parallel(lambda: infer(s.url, "gate", tensor("x", ONE))[0])
+    assert gate.entered.acquire(timeout=20)
+    (stopped,) = in_parallel(s.stop)
+    stopped.result(20)
+    assert asked.result(20) == 503
+    assert [r.getMessage() for r in caplog.records if r.name == "rondel.serve"] == [
+        "1 requests are given up: they did not end within 0.1 s", "a run that was told to stop goes on; its thread ends with it",
+    ]  # fmt: skip
+    gate.open.set()
+    wait_for(lambda: "rondel-serve gate 0" not in threads())
+
+
+def test_a_body_that_is_still_being_read_at_the_end_of_the_grace_is_refused():
+    s = Server({"tanh": TANH}, http_port=0, grpc_port=None, grace=0.0)
+    s.start()
+    host, port = s.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        connection.sendall(b"POST /v2/models/tanh/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+        wait_for(lambda: ask(s.url, "/v2/health/live")[0] == 200)
+        s.stop()
+        assert connection.recv(1000).startswith(b"HTTP/1.1 503")
 
 
 # ---- the command -----------------------------------------------------------------------------------------------------

@@ -79,7 +79,9 @@ def test_start_begins_anew(server):
 
 def test_without_a_sequence_the_states_are_inputs(server):
     status, _, error = infer(server.url, "sum", tensor("x", [[1, 1]]))
-    assert status == 400 and "lacks the inputs state" in error
+    assert status == 400 and "lacks the inputs state of model 'sum'; a request with a sequence_id has state from the server" in error
+    status, _, error = infer(server.url, "sum", tensor("state", [[1, 1]]))
+    assert status == 400 and error.endswith("lacks the inputs x of model 'sum'")
     status, _, found = infer(server.url, "sum", tensor("x", [[1, 1]]), tensor("state", [[5, 5]]))
     assert status == 200 and found["y"].tolist() == [[6, 6]] and found["stateN"].tolist() == [[6, 6]]
 

@@ -58,12 +58,12 @@ _PACKAGE = os.path.dirname(__file__)
 _said: set[str] = set()
 
 
-def warn(text: str) -> None:
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
     """Warns with the line of the caller, outside of this package."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename).startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back
-    warnings.warn(text, UserWarning, stacklevel=level)
+    warnings.warn(text, category, stacklevel=level)
 
 
 def warn_once(text: str) -> None:

@@ -1,9 +1,31 @@
-"""Checks of values that options and arguments take. Each returns the value, or raises TypeError or ValueError."""
+"""Checks of values that options and arguments take. Each returns the value, or raises TypeError or ValueError.
+
+A rule is a pair of a text, what is expected, and a check.
+"""
 
 import enum
 import operator
 import os
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
+
+from .errors import CallerError
+
+
+def checked(name: str, value: Any, rule: tuple[str, Callable[[Any], Any]]) -> Any:
+    """The value of an argument, checked by a rule. Raises CallerError, which begins with the name, for a wrong one."""
+    expected, check = rule
+    try:
+        return check(value)
+    except (TypeError, ValueError, OverflowError):
+        raise CallerError(f"{name} is {value!r}; expected {expected}") from None
+
+
+def is_unicode(value: object) -> bool:
+    """Whether the value is a str that UTF-8 can hold: without halves of surrogate pairs."""
+    return isinstance(value, str) and value == value.encode("utf-8", "replace").decode()
 
 
 def integer(least, most):
@@ -49,7 +71,12 @@ def level(value):
 
 
 def folder(value):
-    return None if value is None else path_text(value)
+    if value is None:
+        return None
+    path = path_text(value)
+    if not is_unicode(path):  # the engine keeps it as text
+        raise ValueError
+    return path
 
 
 def seconds(value):
@@ -63,11 +90,18 @@ def seconds(value):
     return value
 
 
+def number(value):
+    if isinstance(value, (bool, np.bool_, str, bytes, bytearray)):
+        raise TypeError
+    return float(value)
+
+
 def path_text(path: str | bytes | os.PathLike[Any]) -> str:
     """A path as text; ValueError if no file can have this name."""
     text = os.fsdecode(path)
     if "\0" in text:
         raise ValueError("it holds a NUL character")
+    os.fsencode(text)  # UnicodeEncodeError for half of a surrogate pair
     return text
 
 
@@ -88,10 +122,15 @@ def whole_number(least, most):
 
 
 def text(value):
-    if not isinstance(value, str) or "\0" in value:
+    if not is_unicode(value) or "\0" in value:
         raise TypeError
     return value
 
 
 def file_name(value):
     return path_text(value) if value else ""
+
+
+TRUE_OR_FALSE = "True or False", boolean
+NUMBER = "a number", number
+PATH = "a path", path_text

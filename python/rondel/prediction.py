@@ -25,9 +25,9 @@ class Predictor:
     batch_size: the most rows of a run; None: all of a batch. Inputs of a fixed extent keep that.
     sess_options: how the model is compiled, and its limits.
 
-    Columns of numbers are cast to the inputs' dtypes where their kind and their range allow it, and columns of lists are stacked. Random
-    ops draw anew for each run. Raises CallerError for a missing column, columns of different lengths, or an output without the rows; and
-    the errors of InferenceSession.run.
+    Columns of numbers are cast to the inputs' dtypes where their kind allows it, and columns of lists are stacked. Random ops draw anew
+    for each run. Raises CallerError for a missing column, columns of different lengths, a number that an input's dtype does not hold, or
+    an output without the rows; and the errors of InferenceSession.run.
     """
 
     def __init__(
@@ -55,10 +55,10 @@ class Predictor:
         extents = {i.shape[0] for i in inputs if i.shape and isinstance(i.shape[0], int)}
         self._extent = extents.pop() if len(extents) == 1 else None
         self._most = None if batch_size is None else checked_count("predict: batch_size", batch_size)
-        self._done = 0  # rows of earlier calls
+        self._done = 0  # rows of earlier calls, from which draws count
 
     def __call__(self, batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        feeds = {name: fitting(_array(batch, column), kind) for name, (kind, column) in self._inputs.items()}
+        feeds = {name: fitting(_array(batch, column), kind, f"predict: column {column!r}") for name, (kind, column) in self._inputs.items()}
         rows = self._rows_of(feeds)
         kept = [name for name in batch if name not in {column for _, column in self._inputs.values()}] if self._keep is None else self._keep
         passed = {name: _column(batch, name) for name in kept}

@@ -5,6 +5,7 @@ import threading
 from types import SimpleNamespace
 
 import numpy as np
+import onnx
 import pytest
 import requests
 
@@ -19,6 +20,7 @@ from rondel import train  # noqa: E402
 from rondel.ray import cluster as cluster_of  # noqa: E402
 from rondel.ray import reducing, sweep, training  # noqa: E402
 from rondel.ray.cluster import cause_of, model_bytes  # noqa: E402
+from rondel.ray.predicting import Predictor  # noqa: E402
 from rondel.ray.serving import application, service_application  # noqa: E402
 from rondel.serve import ModelSettings  # noqa: E402
 from rondel.train.batches import Batches  # noqa: E402
@@ -154,21 +156,50 @@ def test_a_process_in_a_cluster_joins_no_other_one(joined):
 
 def test_runs_go_on_where_the_same_run_ended():
     def key(data=DATA, batch_size=50, **changed):
-        settings = {**SETTINGS, **changed}
-        return training._run_key(model(), settings.pop("loss"), settings.pop("optimizer"), settings, Batches(data, batch_size, True))
+        return training._run_key(model(), train.Trainer(model(), **{**SETTINGS, **changed}), Batches(data, batch_size, True))
 
     one = key()
-    assert one == key() == key(sess_options=rondel.SessionOptions()) == key(schedule=lambda step: 1.0)
+    assert one == key() == key(sess_options=rondel.SessionOptions()) == key(loss=train.CrossEntropy()) == key(clip_norm=np.float64(1))
+    assert key(schedule=lambda step: 1.0) == key(schedule=lambda step: 0.5)
+    assert key(frozen={"w1", "b1"}) == key(frozen=["b1", "w1"]) == key(trained={"w2"})
+    late = np.ones(5000)
+    late[2000:] = 0.5
     others = [
+        key(schedule=lambda step: 1.0), key(schedule=np.ones(5000)), key(schedule=late), key(frozen="w1"), key(training_mode=False),
+        key(loss=train.CrossEntropy(ignore_index=1)),
         key(data={**DATA, "x": DATA["x"] + 1}), key(data={**DATA, "x": DATA["x"].astype(np.float64)}), key(batch_size=25), key(seed=6),
         key(optimizer=train.Adam(0.03)), key(loss=train.CrossEntropy(ignore_index=2)), key(clip_norm=2.0),
     ]  # fmt: skip
     assert len({one, *others}) == 1 + len(others)
 
 
-def test_a_model_with_external_data_travels_as_one(tmp_path):
-    import onnx
+def as_a_worker(monkeypatch, actor, processors):
+    """Makes Ray say that this process is a worker."""
+    context = SimpleNamespace(
+        get_actor_id=lambda: actor, get_assigned_resources=lambda: {"CPU": processors}, worker=SimpleNamespace(mode=ray.WORKER_MODE)
+    )
+    monkeypatch.setattr(ray, "is_initialized", lambda: True)
+    monkeypatch.setattr(ray, "get_runtime_context", lambda: context)
 
+
+def test_each_worker_draws_its_own_numbers(monkeypatch):
+    noise = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["" : 21]> noise (float[n] x) => (float[n] y) { y = RandomUniformLike (x) }""")
+    drawn = []
+    for actor in ("5b2f", "5b30", None):
+        as_a_worker(monkeypatch, actor, 2)
+        predictor = Predictor(noise.SerializeToString())
+        drawn += [x for _ in range(2) for x in predictor({"x": np.zeros(3, np.float32)})["y"].tolist()]
+    assert len(set(drawn)) == 18
+
+
+def test_a_worker_has_as_many_threads_as_processors(monkeypatch):
+    as_a_worker(monkeypatch, "5b2f", 3)
+    asked = rondel.SessionOptions()
+    asked.intra_op_num_threads = 2
+    assert [cluster_of.with_own_threads(options).intra_op_num_threads for options in (None, rondel.SessionOptions(), asked)] == [3, 3, 2]
+
+
+def test_a_model_with_external_data_travels_as_one(tmp_path):
     plain = onnx.load_model_from_string(rounds(3))
     onnx.save(plain, tmp_path / "net.onnx", save_as_external_data=True, size_threshold=0, location="net.data")
     data = model_bytes(tmp_path / "net.onnx")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import math
-import operator
 import os
 import pathlib
 import time
@@ -17,7 +16,7 @@ import numpy as np
 from .. import _rondel, arrays
 from ..errors import CallerError, LimitExceeded
 from ..models import issue_warnings
-from ..option_checks import path_text
+from ..option_checks import NUMBER, TRUE_OR_FALSE, checked, integer, is_unicode, path_text
 from ..options import RunOptions, SessionOptions, checked_options
 from ..progress import Progress
 from ..rewriting import require_unchanged
@@ -158,6 +157,14 @@ class Model:
     def __reduce__(self) -> tuple[Any, ...]:
         return loads, (self._source, self._given)
 
+    def _with_threads(self, count: int) -> Model:
+        """The model, read anew to compute with so many threads, unless its options ask for a number above 0."""
+        if self._given.intra_op_num_threads:
+            return self
+        given = copy.copy(self._given)
+        given.intra_op_num_threads = count
+        return loads(self._source, given)
+
     @property
     def name(self) -> str:
         """The id of the model's graph."""
@@ -244,11 +251,11 @@ class Model:
         options = checked_options(run_options, RunOptions, "run_options")
         names = self._recorded(settings)
         model = self._model if max_memory_bytes is None else self._within(max_memory_bytes)
-        bar = Progress(bool(progress), self.name, settings.steps + 1, _BAR_AFTER)
+        bar = Progress(checked("progress", progress, TRUE_OR_FALSE), self.name, settings.steps + 1, _BAR_AFTER)
         if bar.moves and settings.steps + 1 > _FIRST_PART and not self._model.draws(settings):
             values = self._run_in_parts(model, settings, names, inputs or {}, options, bar, max_memory_bytes)
         else:
-            values = _arrays(names, model.run(settings, names, options))
+            values = _arrays(names, model.run(settings, names, options), settings.steps + 1)
         return Results(np.arange(settings.steps + 1) * settings.dt, values)
 
     def _within(self, max_memory_bytes):
@@ -275,6 +282,7 @@ class Model:
         given = {name: np.asarray(x) for name, x in inputs.items()}
         varying = set(self._model.varying_inputs(settings))
         total, size, parts = settings.steps + 1, _FIRST_PART, []
+        options = options._as_now()  # other runs may share the options that were given
         deadline, begin = options.deadline, time.monotonic()
         try:
             while (done := simulation.evaluated()) < total:
@@ -284,14 +292,13 @@ class Model:
                 now = {name: _rows(x, name in varying, done, count) for name, x in given.items()}
                 before = time.monotonic()
                 found = simulation.advance(count, settings.dt, _values("inputs", now), names, options)
-                parts.append(_arrays(names, found))
+                parts.append(_arrays(names, found, count))
                 if len(parts) == 1:
                     self._require_room(parts[0], count, total, max_memory_bytes)
                 took = time.monotonic() - before
                 size = int(min(10.0, max(0.1, 0.1 / max(took, 1e-6))) * count) + 1
                 bar.update(done + count)
         finally:
-            options.deadline = deadline
             bar.clear()
         return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
@@ -331,10 +338,10 @@ class Model:
 
     def _settings(self, steps, dt, record, inputs, initial, set, single_precision):
         settings = _rondel.mdf.Settings()
-        settings.steps = _checked("steps", steps, "a number of steps, 0 or more", _steps)
-        settings.dt = _checked("dt", dt, "a number", float)
-        settings.record = _checked("record", record, "a list of names", _names)
-        settings.single_precision = bool(single_precision)
+        settings.steps = checked("steps", steps, ("a number of steps, 0 or more", integer(0, _MOST_STEPS)[1]))
+        settings.dt = checked("dt", dt, NUMBER)
+        settings.record = checked("record", record, ("a list of names", _names))
+        settings.single_precision = checked("single_precision", single_precision, TRUE_OR_FALSE)
         settings.inputs(_values("inputs", inputs))
         settings.initial(_values("initial", initial))
         settings.set(_values("set", set))
@@ -373,15 +380,16 @@ class Simulation:
         inputs: as in Model.run, one row for each of these evaluations; if an edge overwrites the port, the edge's value wins.
         An error leaves the simulation unchanged.
         """
-        count = _checked("evaluations", evaluations, "a number, 1 or more", _steps)
-        step = _checked("dt", dt, "a number", float)
+        count = checked("evaluations", evaluations, ("a number, 1 or more", integer(1, _MOST_STEPS)[1]))
+        step = checked("dt", dt, NUMBER)
         options = checked_options(run_options, RunOptions, "run_options")
-        return _arrays(self._names, self._simulation.advance(count, step, _values("inputs", inputs), self._names, options))
+        return _arrays(self._names, self._simulation.advance(count, step, _values("inputs", inputs), self._names, options), count)
 
 
 #: Seconds before a run shows a bar, and the number of evaluations in the first part of a run that may show a bar.
 _BAR_AFTER = 1.0
 _FIRST_PART = 1000
+_MOST_STEPS = 2**63 - 2  #: of which there is one evaluation more
 
 
 def _rows(x, varies, first, count):
@@ -389,22 +397,12 @@ def _rows(x, varies, first, count):
     return x[first : first + count] if varies else np.broadcast_to(x, (count, *x.shape))
 
 
-def _arrays(names, found):
-    return {name: arrays.from_value(value, f"'{name}'") for name, value in zip(names, found)}
-
-
-def _checked(name, value, expected, check):
-    try:
-        return check(value)
-    except (TypeError, ValueError, OverflowError):
-        raise CallerError(f"{name} is {value!r}; expected {expected}") from None
-
-
-def _steps(value):
-    value = operator.index(value)
-    if not 0 <= value < 2**63 - 1:
-        raise ValueError
-    return value
+def _arrays(names, found, rows):
+    """The arrays of a run of so many evaluations, by name."""
+    made = {name: arrays.from_value(value, f"'{name}'") for name, value in zip(names, found)}
+    if any(len(array) != rows for array in made.values()):
+        raise CallerError("a sweep has no points; expected one at least")
+    return made
 
 
 def _names(record):
@@ -413,7 +411,7 @@ def _names(record):
     if isinstance(record, (str, bytes)) or not isinstance(record, Iterable):
         raise TypeError
     names = list(record)
-    if not all(isinstance(name, str) for name in names):
+    if not all(map(is_unicode, names)):
         raise TypeError
     return names
 
@@ -431,7 +429,7 @@ def _values(what, given):
     values = {}
     for name, x in given.items():
         place = f"{what}: '{name}'"
-        if not isinstance(name, str):
+        if not is_unicode(name):
             raise CallerError(f"{what} has the key {name!r}; expected names")
         try:
             array = np.asarray(x)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import hashlib
 import logging
 from typing import Any
 
@@ -9,6 +11,7 @@ import ray
 
 from ..errors import CallerError, Error
 from ..models import Model, model_source
+from ..options import SessionOptions, checked_options
 
 _joined: tuple[str | None, str | None] = None, None  #: the latest address that `connect` was given, and the cluster that was there
 
@@ -68,6 +71,20 @@ def assigned_processors() -> int:
         return 0
     context = ray.get_runtime_context()
     return max(1, int(context.get_assigned_resources().get("CPU", 1))) if context.worker.mode == ray.WORKER_MODE else 0
+
+
+def with_own_threads(options: SessionOptions | None) -> SessionOptions:
+    """A copy of options (None: the default ones) with as many threads as Ray counts processors for this worker, unless they ask for a
+    number above 0."""
+    made = copy.copy(checked_options(options, SessionOptions, "sess_options"))
+    made.intra_op_num_threads = made.intra_op_num_threads or assigned_processors()
+    return made
+
+
+def first_draw() -> int:
+    """Where this worker's random draws begin, as `drawing_from` counts: elsewhere in each actor; 0 outside of one."""
+    actor = ray.get_runtime_context().get_actor_id() if ray.is_initialized() else None
+    return int.from_bytes(hashlib.blake2b(actor.encode(), digest_size=8).digest(), "little") if actor else 0
 
 
 def fetched(x: Any) -> Any:

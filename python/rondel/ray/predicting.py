@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,19 +10,18 @@ import ray
 from .. import prediction
 from ..counts import checked_count
 from ..models import Model
-from ..options import SessionOptions, checked_options
-from .cluster import assigned_processors, fetched, model_bytes
+from ..options import SessionOptions
+from .cluster import fetched, first_draw, model_bytes, with_own_threads
 
 
 class Predictor(prediction.Predictor):
     """rondel.prediction.Predictor for `Dataset.map_batches`: `model` may be an ObjectRef of a model's bytes, of which each node keeps
     one copy. Each worker compiles a session of its own, with as many threads as Ray counts processors for it, unless sess_options ask
-    for a number above 0."""
+    for a number above 0. Random ops draw other numbers in each worker."""
 
     def __init__(self, model: Any, *, sess_options: SessionOptions | None = None, **settings: Any) -> None:
-        options = copy.copy(checked_options(sess_options, SessionOptions, "sess_options"))
-        options.intra_op_num_threads = options.intra_op_num_threads or assigned_processors()
-        super().__init__(fetched(model), sess_options=options, **settings)
+        super().__init__(fetched(model), sess_options=with_own_threads(sess_options), **settings)
+        self._done = first_draw()
 
 
 def predict(

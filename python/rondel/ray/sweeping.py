@@ -38,7 +38,8 @@ def sweep(
     """rondel.sweeps.run on a cluster.
 
     job: an MdfSweep or OnnxSweep, which is sent to each node once and compiled once in each worker. on: the cluster, as in `connect`.
-    cpus: the processors of a task, which runs some parts. Tasks of a worker or node that dies are repeated; rows come once, in the
+    cpus: the processors of a task, which runs some parts with as many threads, unless the options of the job's model ask for a number.
+    Tasks of a worker or node that dies are repeated; rows come once, in the
     order of the points. If a part fails, no rows of its task come.
     """
     connect(on)
@@ -47,7 +48,7 @@ def sweep(
 
 def _parts(job, ranges, cpus) -> Iterator[Columns]:
     task = ray.remote(num_cpus=cpus, max_retries=_RETRIES, scheduling_strategy="SPREAD")(_run_parts)
-    shipped = ray.put(cloudpickle.dumps(job))
+    shipped = ray.put(cloudpickle.dumps(job.with_threads(max(1, int(cpus)))))
     under_way: deque = deque()
     waiting, together = deque(ranges), 1
     try:

@@ -16,10 +16,11 @@ import ray
 import ray.train
 
 from ..errors import CallerError, Error
+from ..options import SessionOptions, checked_options
 from ..train import Gradients, Loss, Optimizer, Trainer, checks
 from ..train.batches import Batches, size_of
 from ..train.model import load
-from .cluster import cause_of, connect
+from .cluster import cause_of, connect, with_own_threads
 from .reducing import AllReduce
 
 
@@ -53,9 +54,10 @@ def fit(
 
     model, loss, optimizer, settings: as in rondel.train.Trainer. data: a mapping of arrays by input name; each node keeps one copy of
         them. batch_size: the rows of a batch over all workers; None: all rows.
-    workers: their number. cpus: the processors of each. storage: the folder of the checkpoints, on storage that all nodes share, in a
-        folder `name` (None: a new one). With the name of an earlier run, which must have had the same model, data and settings, the
-        training goes on from its latest checkpoint.
+    workers: their number. cpus: the processors of each, which has as many threads, unless sess_options ask for a number above 0.
+    storage: the folder of the checkpoints, on storage that all nodes share, in a folder `name` (None: a new one). With the name of an
+        earlier run, which must have had the same model, data and settings, the training goes on from its latest checkpoint. A function
+        as schedule counts as much as another.
     checkpoint_steps: steps between two checkpoints; one is also written at the end.
     failures: how often workers that died are replaced, and the training goes on from the latest checkpoint; -1: always.
 
@@ -63,9 +65,9 @@ def fit(
     them, the losses are not those of one process. Raises CallerError as Trainer does, and for the name of another run or of a longer one; and the
     error of the run that failed.
     """
-    proto, _ = load(model)
+    proto, _, _ = load(model, checked_options(settings.get("sess_options"), SessionOptions, "sess_options"))
     trainer = Trainer(proto, loss, optimizer, **settings)
-    batches = Batches(data, batch_size, shuffle) if isinstance(data, Mapping) else None
+    batches = trainer._batches(data, batch_size, shuffle) if isinstance(data, Mapping) else None
     if batches is None:
         raise CallerError(f"train: the data are a {type(data).__name__}; expected a mapping of arrays, which workers cut into parts")
     steps = checks.count("epochs", epochs) * len(batches)
@@ -74,7 +76,7 @@ def fit(
         "trainer": (ray.put(proto.SerializeToString()), loss, optimizer, settings),
         "data": ray.put(batches.data),
         "batches": (batches.batch_size, batches.shuffle),
-        "run": _run_key(proto, loss, optimizer, settings, batches),
+        "run": _run_key(proto, trainer, batches),
         "steps": steps,
         "checkpoint_steps": checks.count("checkpoint_steps", checkpoint_steps),
     }
@@ -87,11 +89,10 @@ def fit(
         return Fitted(_restored(trainer, folder), trainer)
 
 
-def _run_key(proto, loss, optimizer, settings, batches):
+def _run_key(proto, trainer, batches):
     """A text that is the same for runs of which one may go on where another one ended."""
     found = hashlib.blake2b(proto.SerializeToString(deterministic=True), digest_size=16)
-    told = {name: x for name, x in settings.items() if name != "sess_options" and not callable(x)}
-    found.update(repr((loss, optimizer, sorted(told.items()), batches.batch_size, batches.shuffle)).encode())
+    found.update(repr((*trainer._how(), batches.batch_size, batches.shuffle)).encode())
     for name, x in sorted(batches.data.items()):
         found.update(repr((name, x.dtype, x.shape)).encode())
         found.update(pickle.dumps(x) if x.dtype.hasobject else np.ascontiguousarray(x).reshape(-1).view(np.uint8))
@@ -131,7 +132,7 @@ def _work(config):
     context = ray.train.get_context()
     rank, workers = context.get_world_rank(), context.get_world_size()
     source, loss, optimizer, settings = config["trainer"]
-    trainer = Trainer(ray.get(source), loss, optimizer, **settings)
+    trainer = Trainer(ray.get(source), loss, optimizer, **{**settings, "sess_options": with_own_threads(settings.get("sess_options"))})
     batches = Batches(ray.get(config["data"]), *config["batches"])
     losses = []
     if checkpoint := ray.train.get_checkpoint():

@@ -3,6 +3,7 @@ they draw depends on the first point of the run. Jobs can be pickled."""
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from .. import mdf
+from ..arrays import dtype_name, element_name, numpy_dtype
 from ..casting import fitting
 from ..errors import CallerError
-from ..options import drawing_from
+from ..models import kind_of
+from ..options import SessionOptions, drawing_from
 from ..session import InferenceSession, requested_names
 from .columns import Columns, add
 from .points import Over, Points
@@ -63,6 +66,12 @@ class MdfSweep:
         """The number of points in a run whose results take some MiB."""
         return int(np.clip(2**20 // (self._settings["steps"] + 1), 1, 4096))
 
+    def with_threads(self, count: int) -> MdfSweep:
+        """The sweep with a model that computes with so many threads, unless its options ask for a number above 0."""
+        made = copy.copy(self)
+        made._model = self._model._with_threads(count)
+        return made
+
     def part(self, first: int, count: int) -> Columns:
         """The rows of `count` points from `first` on: the columns "point", the swept values, "time" in a series, and what is recorded,
         with " recorded" after a name that a column has already."""
@@ -97,42 +106,69 @@ def _mdf_model(model):
     return mdf.load(model) if isinstance(model, (str, os.PathLike)) and "\n" not in str(model) else mdf.loads(model)
 
 
+#: What the results of a native run take, at most.
+_BATCH_BYTES = 8 << 20
+
+
+def _of_points(name, x, port):
+    """The values of some points for the input that takes them all; the error says what one point has and needs."""
+    x = fitting(x, port.type, f"sweep: {name!r}")
+    wanted = [None] * (x.ndim - 1) if port.shape is None else port.shape[1:]
+    fits = len(wanted) == x.ndim - 1 and all(not isinstance(e, int) or e == found for e, found in zip(wanted, x.shape[1:]))
+    kind = element_name(port.type)
+    if fits and x.dtype == numpy_dtype(kind):
+        return x
+    expected = f"{kind}[{', '.join('?' if e is None else str(e) for e in wanted)}]"
+    way = "; rondel.sweeps.over(range(...)) has integers, a span has floats" if x.dtype.kind == "f" and kind[0] in "iu" else ""
+    raise CallerError(f"sweep: a point of {name!r} is {dtype_name(x.dtype)}{list(x.shape[1:])}; expected {expected}{way}")
+
+
 class OnnxSweep:
     """A sweep of inputs or initializers of an ONNX model. A part of it is one run: a Scan over the points, with the model as its body.
 
     model: a path, bytes, ModelProto, session or network. values: dict of the names of inputs and initializers to a value; those that are `span` or
         `over` are swept. outputs: the outputs in the table; None: all. product: as in MdfSweep.
 
-    Needs the package onnx. Raises CallerError for unknown names and values that do not fit.
+    Needs the package onnx. Raises CallerError for unknown names, values that do not fit, and outputs that are no tensors of numbers.
     """
 
     def __init__(self, model: Any, values: Mapping[str, Any], *, outputs: str | Iterable[str] | None = None, product: bool = False) -> None:
+        if not isinstance(values, Mapping):
+            raise CallerError(f"sweep: the values are a {kind_of(values)}; expected a dict of names of inputs and initializers to values")
         swept = {name: x for name, x in values.items() if isinstance(x, Over)}
         self._fixed = {name: np.asarray(x) for name, x in values.items() if not isinstance(x, Over)}
         wanted = requested_names([outputs] if isinstance(outputs, str) else outputs)
         self.title, self._model, self._outputs = scanned(model, list(swept), list(self._fixed), wanted)
         self.points = Points(swept, product)
         self._made = None
-        self.part(0, 1)
+        self._threads = 0
+        self._row_bytes = max(1, sum(x.nbytes for x in self.part(0, 1).values()))
 
-    batch = 4096
+    @property
+    def batch(self) -> int:
+        """The number of points in a run whose results take some MiB."""
+        return int(np.clip(_BATCH_BYTES // self._row_bytes, 1, 4096))
+
+    def with_threads(self, count: int) -> OnnxSweep:
+        """The sweep, computed with so many threads."""
+        made = copy.copy(self)
+        made._threads, made._made = count, None
+        return made
 
     def part(self, first: int, count: int) -> Columns:
         """The rows of `count` points from `first` on: the columns "point", the swept values, with " swept" after the name "point", and the
         outputs, with " recorded" after a name that a column has already."""
         if self._made is None:
-            self._made = InferenceSession(self._model)
+            self._made = InferenceSession(self._model, SessionOptions(intra_op_num_threads=self._threads))
         values = self.points.take(first, count)
-        types = {p.name: p.type for p in self._made.get_inputs()}
-        feeds = {f"each {name}": fitting(x, types[f"each {name}"]) for name, x in values.items()}
-        feeds |= {name: fitting(x, types[name]) for name, x in self._fixed.items()}
+        ports = {p.name: p for p in self._made.get_inputs()}
+        feeds = {f"each {name}": _of_points(name, x, ports[f"each {name}"]) for name, x in values.items()}
+        feeds |= {name: fitting(x, ports[name].type, f"sweep: {name!r}") for name, x in self._fixed.items()}
         found = self._made.run([f"all {name}" for name in self._outputs], feeds, drawing_from(first))
         columns = {"point": np.arange(first, first + count)}
         for name, x in values.items():
             add(columns, name, x, "swept")
         for name, x in zip(self._outputs, found):
-            if not isinstance(x, np.ndarray) or x.dtype.kind not in "biuf":
-                raise CallerError(f"sweep: output '{name}' is no tensor of numbers; name the outputs for the table")
             add(columns, name, x, "recorded")
         return columns
 

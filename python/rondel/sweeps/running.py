@@ -11,6 +11,7 @@ import numpy as np
 
 from ..counts import checked_count
 from ..errors import CallerError, InternalError
+from ..models import kind_of
 from ..progress import Progress
 from .columns import Columns, Summary
 from .tables import table
@@ -37,6 +38,8 @@ def run(
     Raises the errors of the job's runs, CallerError if a part has other columns than the first (an output whose extents follow from what is
     swept), and InternalError if a part does not have the points that it was asked for.
     """
+    if not hasattr(job, "points") or not hasattr(job, "part"):
+        raise CallerError(f"sweep: the job is a {kind_of(job)}; expected an MdfSweep or an OnnxSweep")
     ranges = _ranges(len(job.points), job.batch if batch is None else checked_count("sweep: batch", batch))
     names = None
     summary, bar = Summary(), Progress(progress, job.title, len(job.points), 1.0)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..arrays import element_name, numpy_dtype
 from ..errors import CallerError
 from ..models import Model, model_source, require_onnx
+from ..naming import Names, closest, listed
 from ..session import InferenceSession
-from ..train import checks
-from ..train.model import Names
 
 
 _SCAN_SINCE = 9  #: Scan 8 has a batch axis
@@ -20,10 +20,10 @@ def scanned(model: Model, swept: Sequence[str], given: Sequence[str], outputs: S
     The inputs and initializers `swept` become scanned inputs "each NAME", and the outputs become "all NAME", both with one more axis in
     front. Those of `given` are inputs as they are. outputs: those that are kept; []: all.
 
-    Raises CallerError for names that the model does not have, inputs without a value, a model that has such names itself, and one of an
-    opset below 9.
+    Raises CallerError for names that the model does not have, inputs without a value, outputs that are no tensors of numbers or are named
+    twice, a model that has such names itself, and one of an opset below 9.
     """
-    proto = _loaded(model)
+    proto, types = _loaded(model)
     _require_scan(proto)
     graph = proto.graph
     inputs = {i.name: i for i in graph.input}
@@ -31,26 +31,35 @@ def scanned(model: Model, swept: Sequence[str], given: Sequence[str], outputs: S
     for name in [*swept, *given]:
         if name not in inputs and name not in initializers:
             known = [*inputs, *(n for n in initializers if n not in inputs)]
-            raise CallerError(f"sweep: there is no input or initializer {name!r}{checks.closest(name, known)}; there are {checks.listed(known)}")
+            raise CallerError(f"sweep: there is no input or initializer {name!r}{closest(name, known)}; there are {listed(known)}")
     missing = [name for name in inputs if name not in initializers and name not in {*swept, *given}]
     if missing:
         raise CallerError(f"sweep: the input {missing[0]!r} has no value; give it one, or sweep it")
-    known = [o.name for o in graph.output]
-    for name in outputs:
-        if name not in known:
-            raise CallerError(f"sweep: there is no output {name!r}{checks.closest(name, known)}; there are {checks.listed(known)}")
-    outputs = list(outputs) or known
+    outputs = list(outputs) or list(types)
+    for k, name in enumerate(outputs):
+        if name not in types:
+            raise CallerError(f"sweep: there is no output {name!r}{closest(name, types)}; there are {listed(types)}")
+        if name in outputs[:k]:
+            raise CallerError(f"sweep: outputs names {name!r} twice; expected each output once")
+        if not _is_of_numbers(types[name]):
+            raise CallerError(f"sweep: output {name!r} is no tensor of numbers but {types[name]}; name the outputs for the table in outputs=")
     _scan(proto, swept, given, outputs)
     return graph.name, proto.SerializeToString(), outputs
 
 
 def _loaded(model):
+    """(the model, the types of its outputs by name)."""
     require_onnx("a sweep of an ONNX model")
     import onnx
 
     source = model_source(model)
-    InferenceSession(source)  # its errors are the ones that users know
-    return onnx.load_model_from_string(source) if isinstance(source, bytes) else onnx.load(source)
+    session = InferenceSession(source)  # its errors are the ones that users know
+    proto = onnx.load_model_from_string(source) if isinstance(source, bytes) else onnx.load(source, format="protobuf")
+    return proto, {port.name: port.type for port in session.get_outputs()}
+
+
+def _is_of_numbers(onnx_type):
+    return onnx_type.startswith("tensor(") and numpy_dtype(element_name(onnx_type)).kind in "biuf"
 
 
 def _require_scan(proto):

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ..arrays import as_array
 from ..errors import CallerError
 from . import checks
 
@@ -13,13 +14,14 @@ class Batches:
 
     data: a mapping of arrays by input name, whose rows (first axis) are cut into batches of `batch_size` (the last batch may be
         smaller); or an iterable of such mappings, one per batch; or a function without arguments that returns such an iterable.
+    types: the ONNX types of inputs by name: the dtypes of lists of numbers that become arrays here.
     """
 
-    def __init__(self, data, batch_size, shuffle):
+    def __init__(self, data, batch_size, shuffle, types=None):
         self.shuffle = bool(shuffle)
         self.rows = None
         if isinstance(data, Mapping):
-            self.data = {name: _array(name, x) for name, x in data.items()}
+            self.data = {name: as_array(x, f"train: the data's {name!r}", (types or {}).get(name, "an array")) for name, x in data.items()}
             self.rows = _rows(self.data)
             self.batch_size = self.rows if batch_size is None else checks.count("batch_size", batch_size)
             return
@@ -41,19 +43,53 @@ class Batches:
     def epoch(self, generator=None):
         """The batches of one epoch. generator: the random generator that shuffles the rows; None: no shuffling."""
         if self.rows is None:
-            yield from self.data() if callable(self.data) else self.data
+            yield from self._given()
             return
         order = generator.permutation(self.rows) if self.shuffle and generator is not None else np.arange(self.rows)
         for k in range(0, self.rows, self.batch_size):
             rows = order[k : k + self.batch_size]
             yield {name: x[rows] for name, x in self.data.items()}
 
+    def _given(self):
+        """The batches that were given, or that the function gives."""
+        if not callable(self.data):
+            return self.data
+        made = self.data()
+        if not hasattr(made, "__iter__"):
+            raise CallerError(f"train: the function for the data gave a {type(made).__name__}; expected an iterable of batches")
+        return made
 
-def _array(name, x):
-    try:
-        return np.asarray(x)
-    except Exception as error:  # any exception of NumPy or of the library that x comes from
-        raise CallerError(f"train: the data's {name!r} makes no array: {error}") from error
+
+class LossOfAll:
+    """The loss of all rows of several batches: the sum of the batches' losses, or their mean, in which each counts by its terms.
+
+    batches: their number. knows: whether the terms of all of them are known; else each counts the same.
+    """
+
+    def __init__(self, is_sum):
+        self._is_sum = is_sum
+        self.batches, self.knows = 0, True
+        self._sum = self._weighted = 0.0
+        self._terms = 0
+        self._counted = []  # the first two losses of batches with terms
+
+    def add(self, loss, terms):
+        """terms: how much the batch counts; None: this is not known."""
+        self.batches += 1
+        self.knows = self.knows and terms is not None
+        self._sum += loss
+        if terms:
+            self._weighted += loss * terms
+            self._terms += terms
+            self._counted = [*self._counted, loss][:2]
+
+    @property
+    def value(self):
+        if self._is_sum:
+            return self._sum
+        if not self.knows or not self._counted:  # without any terms, each loss is NaN
+            return self._sum / self.batches
+        return self._counted[0] if len(self._counted) == 1 else self._weighted / self._terms
 
 
 def _rows(arrays):
@@ -68,9 +104,11 @@ def _rows(arrays):
 
 
 def size_of(batch):
-    """The number of rows of a batch: the extent of the first axis of its first array that has an axis; 1 if none has."""
-    for name, x in batch.items():
-        shape = _array(name, x).shape
-        if shape:
-            return shape[0]
-    return 1
+    """The number of rows of a batch all of whose arrays have them."""
+    return len(next(iter(batch.values())))
+
+
+def extents(x):
+    """The shape of an array of any library, of an OrtValue or of nested lists."""
+    shape = getattr(x, "shape", None)
+    return np.shape(x) if shape is None else tuple(shape() if callable(shape) else shape)

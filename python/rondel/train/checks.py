@@ -1,11 +1,11 @@
 """Checks of arguments; each error says what was expected."""
 
-import difflib
 import fnmatch
 import math
 
 from ..counts import checked_count
 from ..errors import CallerError
+from ..naming import closest, listed
 
 
 def number(what, value, *, least=0.0, below=math.inf, above=None):
@@ -33,29 +33,18 @@ def choice(what, value, known):
     return value
 
 
-def listed(names):
-    """Names as errors list them, at most twelve."""
-    names = [repr(n) for n in names]
-    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "") or "none"
-
-
-def closest(name, known):
-    near = difflib.get_close_matches(name, known, 1)
-    return f"; did you mean {near[0]!r}?" if near else ""
-
-
 def chosen(what, patterns, known):
-    """The names of `known` that match one of the patterns: a name, or a pattern with * and ?. Each pattern must match a name."""
+    """The names of `known`, in its order, that match one of the patterns: a name, or a pattern with * and ?. Each pattern must match a name."""
     try:
         given = [patterns] if isinstance(patterns, str) else list(patterns)
     except TypeError:
         raise CallerError(f"train: {what} is {patterns!r}; expected names") from None
-    found = []
+    found = set()
     for pattern in given:
         if not isinstance(pattern, str):
             raise CallerError(f"train: {what} holds {pattern!r}; expected names")
         matches = [pattern] if pattern in known else fnmatch.filter(known, pattern)
         if not matches:
             raise CallerError(f"train: {what} names {pattern!r}, which no float initializer matches{closest(pattern, known)}; there are {listed(known)}")
-        found += [name for name in matches if name not in found]
-    return found
+        found.update(matches)
+    return [name for name in known if name in found]

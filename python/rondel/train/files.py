@@ -9,8 +9,8 @@ import numpy as np
 
 from ..errors import CallerError
 from ..option_checks import path_text
-from ..replacing import are_one_file, replacing
-from .model import clear_data
+from ..replacing import are_one_file, replacing, replacing_together
+from .model import all_tensors, clear_data, little_endian, parsed
 
 
 def checked_path(what, path):
@@ -23,47 +23,45 @@ def checked_path(what, path):
 def write_model(model, arrays, to):
     """Writes the model's file with new values of some initializers; everything else is unchanged. to: None replaces the file.
 
-    External data stay external: in the same file, or, if the model is written to another path, in `to` + ".data".
+    External data stay external: in the same file, or, if the model is written to another path, in `to` + ".data". Raises CallerError
+    if the model's file no longer has these initializers.
     """
     import onnx
 
     if to is None and model.path is None:
         raise CallerError("train: the model was not given as a path; name a file in write_model(path)")
     to = model.path if to is None else to
-    proto = onnx.load(model.path, load_external_data=False) if model.path else onnx.ModelProto.FromString(model.proto.SerializeToString())
-    external = _ExternalData(proto, os.path.dirname(os.path.abspath(model.path or to)))
-    for tensor in proto.graph.initializer:
-        if tensor.name in arrays:
-            data = onnx.numpy_helper.from_array(arrays[tensor.name]).raw_data
-            if tensor.data_location == onnx.TensorProto.EXTERNAL:
-                external.change(tensor, data)
-            else:
-                _set_data(tensor, data)
+    proto = parsed(model.path) if model.path else onnx.ModelProto.FromString(model.proto.SerializeToString())
+    external = _ExternalData(proto, model.folder or os.path.dirname(os.path.abspath(to)))
+    tensors = {tensor.name: tensor for tensor in proto.graph.initializer}
+    for name, array in arrays.items():
+        tensor = _as_it_was(model, tensors.get(name), name)
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            external.change(tensor, little_endian(array))
+        else:
+            clear_data(tensor)
+            tensor.raw_data = little_endian(array)
     same = model.path is not None and are_one_file(model.path, to)
-    external.write(None if same else to)
-    with replacing(to) as file:
-        file.write(proto.SerializeToString())
+    with replacing_together() as opened:
+        external.write(None if same else to, opened)
+        with opened(to) as file:
+            file.write(proto.SerializeToString())
 
 
-def _set_data(tensor, data):
-    clear_data(tensor)
-    tensor.raw_data = data
+def _as_it_was(model, tensor, name):
+    """A tensor of the model's file, if it is still that of initializer `name` when the trainer was made."""
+    known = model.initializers[name]
+    if tensor is None or (tensor.data_type, tensor.dims) != (known.data_type, known.dims):
+        what = "no initializer" if tensor is None else "another dtype or shape of initializer"
+        raise CallerError(f"train: '{model.path}' has changed since the trainer was made: it has {what} {name!r}; put the model back, and write again")
+    return tensor
 
 
-def _all_tensors(proto):
-    def of_nodes(nodes):
-        for node in nodes:
-            for attribute in node.attribute:
-                yield from ([attribute.t] if attribute.HasField("t") else [])
-                yield from attribute.tensors
-                for graph in [attribute.g, *attribute.graphs]:
-                    yield from graph.initializer
-                    yield from of_nodes(graph.node)
-
-    yield from proto.graph.initializer
-    yield from of_nodes(proto.graph.node)
-    for function in proto.functions:
-        yield from of_nodes(function.node)
+def _source(path):
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        raise CallerError(f"train: the external data '{path}' cannot be read: {error.strerror or error}") from error
 
 
 class _ExternalData:
@@ -72,7 +70,7 @@ class _ExternalData:
     def __init__(self, proto, folder):
         self.folder = os.path.realpath(folder)
         self.tensors = {}  # by location
-        for tensor in _all_tensors(proto):
+        for tensor in all_tensors(proto):
             if tensor.data_location == tensor.EXTERNAL:
                 self.tensors.setdefault(self._entry(tensor, "location"), []).append(tensor)
         self.changes = {location: [] for location in self.tensors}
@@ -84,8 +82,9 @@ class _ExternalData:
     def change(self, tensor, data):
         self.changes[self._entry(tensor, "location")].append((int(self._entry(tensor, "offset", 0)), data))
 
-    def write(self, model):
-        """Writes the data into the same files (model: None), or beside the file `model`; the tensors then refer to the new files."""
+    def write(self, model, opened):
+        """Writes the data into the same files (model: None), or beside the file `model`; the tensors then refer to the new files.
+        opened: of `replacing_together`."""
         for k, (location, changes) in enumerate(self.changes.items()):
             old = os.path.realpath(os.path.join(self.folder, location))
             if os.path.commonpath([old, self.folder]) != self.folder:
@@ -95,14 +94,14 @@ class _ExternalData:
                 raise CallerError(f"train: '{new}' holds data of the model that is trained; write to another name")
             if model is None and not changes:
                 continue
-            self._copy(old, new, changes)
+            self._copy(old, new, changes, opened)
             self._rename(location, os.path.basename(new) if model is not None else location)
 
     def _files(self):
         return {os.path.realpath(os.path.join(self.folder, location)) for location in self.tensors}
 
-    def _copy(self, old, new, changes):
-        with open(old, "rb") as source, replacing(new) as file:
+    def _copy(self, old, new, changes, opened):
+        with _source(old) as source, opened(new) as file:
             shutil.copyfileobj(source, file)
             for offset, data in changes:
                 file.seek(offset)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..counts import argument_text, whole
 from ..errors import CallerError
 from . import checks
-from .batches import size_of
+from .batches import extents
 
 _REDUCTIONS = ("mean", "sum")
 
@@ -31,14 +33,14 @@ class Loss:
         raise NotImplementedError
 
     def _terms(self, batch):
-        """The number of terms of a batch's mean, up to a factor that is the same for all batches."""
-        return size_of(batch)
+        """The number of terms of a batch's mean, up to a factor that is the same for all batches; None: it is not known."""
+        return math.prod(extents(batch[self.target])) if self.target in batch else None
 
     def _check(self, batch, classes):
         """Raises CallerError for targets that the ops would take for others, or refuse. classes: None if their number is not known."""
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(output={self.output!r}, target={self.target!r}, reduction={self.reduction!r})"
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
 
 
 class CrossEntropy(Loss):
@@ -58,11 +60,19 @@ class CrossEntropy(Loss):
 
     def _nodes(self, helper):
         more = {} if self.ignore_index is None else {"ignore_index": self.ignore_index}
-        return [helper.make_node(self._op, ["output", "target"], ["loss"], reduction=self.reduction, **more)]
+        return [
+            helper.make_node("Shape", ["output"], ["rows"], end=1),
+            helper.make_node("Shape", ["output"], ["rest"], start=2),
+            helper.make_node("Concat", ["rows", "rest"], ["shape"], axis=0),
+            # The op alone takes fewer labels than rows: Reshape refuses another number of them, and Max the same number in another shape.
+            helper.make_node("Reshape", ["target", "shape"], ["shaped"], name=self.target),
+            helper.make_node("Max", ["target", "shaped"], ["checked"], name=f"shape of {self.target}"),
+            helper.make_node(self._op, ["output", "checked"], ["loss"], reduction=self.reduction, **more),
+        ]
 
     def _terms(self, batch):
         if self.ignore_index is None or self.target not in batch:
-            return size_of(batch)
+            return super()._terms(batch)
         return int(np.count_nonzero(np.asarray(batch[self.target]) != self.ignore_index))
 
     def _check(self, batch, classes):
@@ -94,7 +104,7 @@ class MeanSquaredError(Loss):
         reduce = "ReduceMean" if self.reduction == "mean" else "ReduceSum"
         return [
             helper.make_node("Shape", ["output"], ["shape"]),
-            helper.make_node("Reshape", ["target", "shape"], ["shaped"]),  # a target of another size is an error, not broadcast
+            helper.make_node("Reshape", ["target", "shape"], ["shaped"], name=self.target),  # a target of another size is an error, not broadcast
             helper.make_node("Sub", ["output", "shaped"], ["error"]),
             helper.make_node("Mul", ["error", "error"], ["square"]),
             helper.make_node(reduce, ["square"], ["loss"], keepdims=0),

@@ -7,15 +7,16 @@ import numpy as np
 
 from ..errors import CallerError
 from ..models import model_source, require_onnx
-from . import checks, losses
+from ..naming import Names, all_nodes, closest, listed, subgraphs
+from . import losses
 
-# Operands of floats that are settings of an op, not weights: scales of quantized tensors, for instance. Of ops on bytes, all floats are scales.
+# Operands of floats that are settings of an op, not weights, whether or not they have a gradient: scales of quantized tensors, for instance.
+# Of ops on bytes, all floats are scales.
 _ALL = range(1 << 31)
 _SETTINGS = {
-    "BatchNormalization": (3, 4), "Dropout": (1,), "OneHot": (2,), "QuantizeLinear": (1, 2), "DequantizeLinear": (1, 2),
-    "Resize": (1, 2), "Upsample": (1,), "MatMulNBits": (2, 3), "MatMulBnb4": (2,), "GatherBlockQuantized": (2, 3),
-    "MatMulIntegerToFloat": (2, 3), "DynamicQuantizeMatMul": (2,), "DynamicQuantizeLSTM": (8, 10), "QAttention": (3, 4),
-    "QGemm": _ALL, "QEmbedLayerNormalization": _ALL,
+    "BatchNormalization": (3, 4), "OneHot": (2,), "QuantizeLinear": (1, 2), "DequantizeLinear": (1, 2), "Resize": (1, 2), "Upsample": (1,),
+    "MatMulNBits": (2, 3), "MatMulBnb4": (2,), "GatherBlockQuantized": (2, 3), "MatMulIntegerToFloat": (2, 3), "DynamicQuantizeMatMul": (2,),
+    "DynamicQuantizeLSTM": (8, 10), "QAttention": (3, 4), "QGemm": _ALL, "QEmbedLayerNormalization": _ALL,
 }  # fmt: skip
 
 
@@ -23,25 +24,57 @@ def _settings(node):
     return _ALL if node.op_type.startswith("QLinear") else _SETTINGS.get(node.op_type, ())
 
 
-def _stops_gradients(node):
-    return node.op_type == "QuantizeLinear" or node.op_type.startswith("QLinear")
-
-
 _DOMAIN = "rondel.train"
+_DROPOUT_TRAINS_SINCE = 12
 
 
-def load(model):
-    """(the model, with its external data loaded; its path or None)."""
+def load(model, options):
+    """(the model, with its external data loaded; its path or None; the folder of its external data or None). options: SessionOptions."""
     require_onnx("rondel.train")
     import onnx
 
     source = model_source(model)
+    path = None if isinstance(source, bytes) else os.path.abspath(source)
+    proto = parsed(source)
+    given = options.external_data_dir or (path and os.path.dirname(path))
+    folder = os.path.abspath(given) if given else None
+    apart = next((t for t in all_tensors(proto) if t.data_location == t.EXTERNAL), None)
+    if apart is not None and folder is None:
+        raise CallerError(f"train: tensor {apart.name!r} has external data; for a model that is not given as a path, set external_data_dir in sess_options")
     try:
-        if isinstance(source, bytes):
-            return onnx.load_model_from_string(source), None
-        return onnx.load(source), os.path.abspath(source)
-    except Exception as error:  # protobuf and onnx have exceptions of their own
+        if apart is not None:
+            onnx.load_external_data_for_model(proto, folder)
+    except Exception as error:  # onnx has exceptions of its own
+        raise CallerError(f"train: the external data of the model cannot be read: {error}") from error
+    return proto, path, folder
+
+
+def parsed(source):
+    """The ModelProto of a file or of bytes, without external data. Text forms of models are refused, as InferenceSession refuses them."""
+    import onnx
+
+    try:
+        return onnx.load_model_from_string(source) if isinstance(source, bytes) else onnx.load(source, format="protobuf", load_external_data=False)
+    except Exception as error:  # protobuf has exceptions of its own
         raise CallerError(f"train: the model {str(source)[:100]!r} cannot be read: {error}") from error
+
+
+def all_tensors(proto):
+    """The tensors of a model: initializers and attributes, at any depth."""
+
+    def of(nodes):
+        for node in nodes:
+            for attribute in node.attribute:
+                yield from ([attribute.t] if attribute.HasField("t") else [])
+                yield from attribute.tensors
+            for graph in subgraphs(node):
+                yield from graph.initializer
+                yield from of(graph.node)
+
+    yield from proto.graph.initializer
+    yield from of(proto.graph.node)
+    for function in proto.functions:
+        yield from of(function.node)
 
 
 def read_by(node):
@@ -53,50 +86,21 @@ def read_by(node):
         yield from (output.name for output in graph.output)
 
 
-def _read_with_gradient(node):
-    """`read_by` without what only nodes read that stop gradients."""
-    yield from filter(None, node.input)
-    for graph in subgraphs(node):
-        for inner in graph.node:
-            if not _stops_gradients(inner):
-                yield from _read_with_gradient(inner)
-        yield from (output.name for output in graph.output)
+def opset(proto):
+    """The version of ONNX's own ops that a model imports."""
+    return next((i.version for i in proto.opset_import if i.domain in ("", "ai.onnx")), 1)
 
 
-def subgraphs(node):
-    for attribute in node.attribute:
-        yield from ([attribute.g] if attribute.HasField("g") else [])
-        yield from attribute.graphs
+def dropouts(graph):
+    """The nodes that are ONNX's Dropout, at any depth."""
+    return (node for node in all_nodes(graph) if node.op_type == "Dropout" and node.domain in ("", "ai.onnx"))
 
 
-def all_nodes(graph):
-    for node in graph.node:
-        yield node
-        for inner in subgraphs(node):
-            yield from all_nodes(inner)
+def little_endian(value):
+    """The bytes of an array as a tensor's raw_data."""
+    import onnx
 
-
-class Names:
-    """The names of a graph's values at any depth, which new values must not have."""
-
-    def __init__(self, graph: Any) -> None:
-        self._taken = {name for node in all_nodes(graph) for name in (*node.input, *node.output)}
-        self._taken.update(v.name for v in (*graph.input, *graph.output, *graph.initializer))
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._taken
-
-    def add(self, name: str) -> None:
-        self._taken.add(name)
-
-    def fresh(self, wanted: str) -> str:
-        """`wanted`, or `wanted` with a number if it is taken. The name is taken from now on."""
-        name, k = wanted, 0
-        while name in self._taken:
-            k += 1
-            name = f"{wanted}_{k}"
-        self._taken.add(name)
-        return name
+    return onnx.numpy_helper.from_array(np.asarray(value)).raw_data
 
 
 def clear_data(tensor):
@@ -107,11 +111,12 @@ def clear_data(tensor):
 class TrainedModel:
     """A model whose float initializers may be trained.
 
-    initializers: the tensors of f32 and f64, by name. `take` removes the value of a tensor.
+    initializers: the tensors of f32 and f64, by name. `take` removes the value of a tensor, `put_back` undoes that. path: its file, or
+    None. folder: where external data are, or None.
     """
 
-    def __init__(self, model):
-        self.proto, self.path = load(model)
+    def __init__(self, model, options):
+        self.proto, self.path, self.folder = load(model, options)
         import onnx
 
         self.graph = self.proto.graph
@@ -127,15 +132,18 @@ class TrainedModel:
         clear_data(tensor)
         return value
 
+    def put_back(self, name, value):
+        self.initializers[name].raw_data = little_endian(value)
+
     def output_for(self, loss):
         """The name of the output that a loss compares."""
         names = [output.name for output in self.graph.output]
         if loss.output is None and len(names) == 1:
             return names[0]
         if loss.output is None:
-            raise CallerError(f"train: the model has {len(names)} outputs; name the one for {type(loss).__name__}(output=...): {checks.listed(names)}")
+            raise CallerError(f"train: the model has {len(names)} outputs; name the one for {type(loss).__name__}(output=...): {listed(names)}")
         if loss.output not in names:
-            raise CallerError(f"train: the loss names output {loss.output!r}{checks.closest(loss.output, names)}; there are {checks.listed(names)}")
+            raise CallerError(f"train: the loss names output {loss.output!r}{closest(loss.output, names)}; there are {listed(names)}")
         return loss.output
 
     def classes_of(self, output):
@@ -143,25 +151,32 @@ class TrainedModel:
         declared = next(o for o in self.graph.output if o.name == output).type.tensor_type.shape.dim
         return declared[1].dim_value or None if len(declared) > 1 else None
 
+    def dropouts_without_training_mode(self):
+        """The names of the Dropout nodes if their version has no training mode."""
+        return [node.name or node.output[0] for node in dropouts(self.graph)] if opset(self.proto) < _DROPOUT_TRAINS_SINCE else []
+
     def weights_of(self, results):
         """The weights that results depend on: initializers of floats that have an axis and are not a setting of an op."""
-        needed, found = set(results), set()
+        found = set()
+        for node in self._nodes_for(results):
+            settings = _settings(node)
+            found.update(name for k, name in enumerate(node.input) if k not in settings)
+        return [name for name, t in self.initializers.items() if name in found and len(t.dims) > 0]
+
+    def read_for(self, results):
+        """The names of all values that results depend on."""
+        return {*results, *(name for node in self._nodes_for(results) for name in read_by(node))}
+
+    def _nodes_for(self, results):
+        """The nodes that results depend on, at any depth."""
+        needed = set(results)
         for node in reversed(self.graph.node):
             if needed.isdisjoint(node.output):
                 continue
             needed.update(read_by(node))
-            for one in (node, *(n for graph in subgraphs(node) for n in all_nodes(graph))):
-                settings = _settings(one)
-                found.update(name for k, name in enumerate(one.input) if k not in settings)
-        return [name for name, t in self.initializers.items() if name in found and len(t.dims) > 0]
-
-    def behind_quantization(self, names, result):
-        """Those of the initializers `names` that reach a result through QuantizeLinear and its kin only, where gradients end."""
-        reached = {result}
-        for node in reversed(self.graph.node):
-            if not reached.isdisjoint(node.output) and not _stops_gradients(node):
-                reached.update(_read_with_gradient(node))
-        return [name for name in names if name not in reached]
+            yield node
+            for graph in subgraphs(node):
+                yield from all_nodes(graph)
 
 
 class Form:
@@ -223,23 +238,15 @@ class Form:
         return self.helper.make_tensor_value_info(loss.target, kind, dims)
 
     def train_dropout(self):
-        """Sets Dropout to training mode, at any depth. Returns the nodes of old versions that have no training mode."""
-        old = []
-        version = next((i.version for i in self.proto.opset_import if i.domain in ("", "ai.onnx")), 1)
+        """Sets Dropout to training mode, at any depth, where its version has one."""
         yes = None
-        for node in all_nodes(self.graph):
-            if node.op_type != "Dropout" or node.domain not in ("", "ai.onnx"):
-                continue
-            if version < 12:
-                old.append(node.name or node.output[0])
-                continue
+        for node in dropouts(self.graph) if opset(self.proto) >= _DROPOUT_TRAINS_SINCE else ():
             if yes is None:
                 yes = self.names.fresh("training")
                 self.graph.initializer.append(self.helper.make_tensor(yes, self.onnx.TensorProto.BOOL, [], [True]))
             inputs = [*node.input, "", ""][:2]
             del node.input[:]
             node.input.extend([*inputs, yes])
-        return old
 
     def train_batch_normalization(self, running):
         """Sets BatchNormalization to training mode if its mean and variance are in `running`. Returns a dict of the name of each
@@ -260,11 +267,10 @@ class Form:
         return made
 
     def _set_training_mode(self, node):
-        version = next(i.version for i in self.proto.opset_import if i.domain in ("", "ai.onnx"))
         for k in reversed(range(len(node.attribute))):
             if node.attribute[k].name in ("training_mode", "is_test"):
                 del node.attribute[k]
-        if version >= 14:  # in older versions, the number of outputs implies training mode
+        if opset(self.proto) >= 14:  # in older versions, the number of outputs implies training mode
             node.attribute.append(self.helper.make_attribute("training_mode", 1))
 
 
@@ -276,7 +282,7 @@ def loss_of(loss, model):
             return None, loss
         if loss not in losses.BY_NAME:
             known = [*losses.BY_NAME, *names]
-            raise CallerError(f"train: loss is {loss!r}, which is no loss and no output{checks.closest(loss, known)}; there are {checks.listed(known)}")
+            raise CallerError(f"train: loss is {loss!r}, which is no loss and no output{closest(loss, known)}; there are {listed(known)}")
         loss = losses.BY_NAME[loss]()
     if not isinstance(loss, losses.Loss):
         raise CallerError(f"train: loss is {loss!r}; expected a loss such as rondel.train.CrossEntropy(), its name, or the name of a scalar output")

@@ -5,6 +5,8 @@ Adam, Adagrad and SGD with momentum are ops of ONNX's domain ai.onnx.preview.tra
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..errors import CallerError
 from . import checks
 
@@ -14,7 +16,7 @@ DOMAIN = "ai.onnx.preview.training"
 class Optimizer:
     """Base of the optimizers. lr: the learning rate, which the factors of a Trainer's schedule multiply."""
 
-    states = ()  # names of the tensors that it keeps for each parameter, with the parameter's shape and dtype
+    states: tuple[str, ...] = ()  # names of the tensors that it keeps for each parameter, with the parameter's shape and dtype
 
     def __init__(self, lr: float, weight_decay: float) -> None:
         self.lr = checks.number("lr", lr)
@@ -52,8 +54,10 @@ class SGD(Optimizer):
         super().__init__(lr, weight_decay)
         self.momentum = checks.number("momentum", momentum, below=1.0)
         self.nesterov = bool(nesterov)
-        if self.momentum:
-            self.states = ("velocity",)
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        return ("velocity",) if self.momentum else ()
 
     def update(self, graph: Any, rate: str, updates: str, parameters: Any, gradients: Any, states: Any) -> Any:
         if self.momentum:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..gradients import grad
-from .model import Names
-
-_TRAINING = "ai.onnx.preview.training"
+from ..naming import Names
+from .optimizers import DOMAIN
+from .reach import zeros_among
 
 
 class GraphWriter:
@@ -21,8 +21,8 @@ class GraphWriter:
         self._graph = model.graph
         self._types = types
         self._names = Names(model.graph)
-        if not any(i.domain == _TRAINING for i in model.opset_import):
-            model.opset_import.append(onnx.helper.make_opsetid(_TRAINING, 1))
+        if not any(i.domain == DOMAIN for i in model.opset_import):
+            model.opset_import.append(onnx.helper.make_opsetid(DOMAIN, 1))
 
     def add(self, op, inputs, outputs, *, domain="", **attributes):
         names = [self._names.fresh(f"update/{op}") for _ in range(outputs)]
@@ -75,6 +75,12 @@ class GradientModel:
         drawn = [i.name for i in self.proto.graph.input if i.name not in fed]
         self.seed = drawn[0] if drawn else None
         self.gradients = [o.name for o in self.proto.graph.output][-len(parameters) :]
+        self._parameters = list(parameters)
+
+    def unreached(self):
+        """The parameters that no gradient reaches."""
+        zeros = zeros_among(self.proto.graph, self.gradients)
+        return [name for name, made in zip(self._parameters, self.gradients) if made in zeros]
 
 
 class Clipping(NamedTuple):
@@ -127,9 +133,8 @@ class StepModel:
     proto, loss, seed: as in GradientModel. rate, updates, states: as in _Update. carried: those of the update and of `running`.
     """
 
-    def __init__(self, form, loss, parameters, running, optimizer, clipping, checkpoint, options):
-        """form: a model.Form whose outputs are the loss and the values of `running` (new by old name)."""
-        first = GradientModel(form, loss, parameters, checkpoint, options)
+    def __init__(self, first, parameters, running, optimizer, clipping):
+        """first: the GradientModel, which becomes the step's. running: the names of new running statistics by old name."""
         self.proto, self.loss, self.seed = first.proto, first.loss, first.seed
         del self.proto.graph.output[-len(parameters) :]
         update = _Update(self.proto, types_of(self.proto, parameters), parameters, first.gradients, optimizer, clipping)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,13 +12,15 @@ import numpy as np
 from .. import _rondel, arrays
 from ..counts import argument_text, whole
 from ..errors import CallerError, ModelWarning
+from ..missing_names import warn
+from ..naming import closest, listed
 from ..options import RunOptions, SessionOptions, checked_options
+from ..progress import Progress
 from ..session import InferenceSession, requested_names
 from . import checks, files, optimizers
-from .batches import Batches, size_of
+from .batches import Batches, LossOfAll, extents
 from .losses import Loss
 from .model import Form, TrainedModel, loss_of
-from ..progress import Progress
 from .step_model import Clipping, GradientModel, StepModel, UpdateModel
 
 Data = Mapping[str, Any] | Iterable[Mapping[str, Any]] | Callable[[], Iterable[Mapping[str, Any]]]
@@ -41,8 +42,9 @@ class Trainer:
     loss: CrossEntropy(), NegativeLogLikelihood() or MeanSquaredError(), which add an input for the targets; one of their names
         ("cross_entropy", "nll", "mse"); or the name of an output of the model that is a scalar float.
     optimizer: SGD(...), Adam(...), AdamW(...) or Adagrad(...), or a name ("adam").
-    trained: names of initializers, f32 or f64; patterns with `*` and `?` are allowed. None: all that have an axis and that the
-        loss depends on.
+    trained: names of initializers, f32 or f64; patterns with `*` and `?` are allowed. None: all that have an axis and on which the
+        loss depends, but for settings of ops. What no gradient reaches is not trained; a ModelWarning names it. A
+        BatchNormalization whose mean or variance is named here runs as the model specifies.
     frozen: names or patterns of initializers that are not trained. A BatchNormalization whose running mean and variance are frozen
         runs in inference mode.
     clip_norm: gradients are scaled so that their global norm (of all elements together) is at most this.
@@ -78,27 +80,26 @@ class Trainer:
         self._schedule = _checked_schedule(schedule)
         self._seed = _checked_seed(seed)
         self._epochs = 0
-        self._model = TrainedModel(model)
+        self._model = TrainedModel(model, self._options)
         self._loss, self._compared = loss_of(loss, self._model)
         self._classes = self._model.classes_of(self._compared)
         clip_norm = clip_norm if clip_norm is None else checks.number("clip_norm", clip_norm, above=0)
         clip_value = clip_value if clip_value is None else checks.number("clip_value", clip_value, above=0)
 
-        known = list(self._model.initializers)
-        frozen = checks.chosen("frozen", frozen, known)
-        self._trained = self._chosen_parameters(trained, frozen)
-        self._running = self._running_statistics(frozen) if training_mode else []
-        weights = {name: self._model.take(name) for name in [*self._trained, *self._running]}
-        form = Form(self._model, weights)
-        step_loss = self._prepare_loss(form)
-        new_running = self._prepare_training_mode(form, warn=True) if training_mode else {}
         self._training_mode, self._checkpoint, self._clipping = training_mode, checkpoint, Clipping(clip_value, clip_norm)
-        self._step = StepModel(form, step_loss, self._trained, new_running, self._optimizer, self._clipping, checkpoint, self._options)
+        frozen = checks.chosen("frozen", frozen, list(self._model.initializers))
+        self._trained = self._chosen_parameters(trained, frozen)
+        if training_mode and (old := self._model.dropouts_without_training_mode()):
+            warn(f"Dropout has no training mode before opset 12: {listed(old)} pass everything", ModelWarning)
+        weights, first, new_running = self._differentiated(frozen)
+        self._step = StepModel(first, self._trained, new_running, self._optimizer, self._clipping)
         self._session = InferenceSession(self._step.proto, self._options)
         self._options.optimized_model_filepath = ""  # the step is written there; later sessions must not replace it
         self._stepper = _rondel.Stepper(self._session._session, self._step.carried, self._initial_values(weights))
         internal = {*self._step.carried, self._step.rate, self._step.seed}
-        self._fed = [p.name for p in self._session.get_inputs() + self._session.get_overridable_initializers() if p.name not in internal]
+        ports = [p for p in self._session.get_inputs() + self._session.get_overridable_initializers() if p.name not in internal]
+        self._fed = [p.name for p in ports]
+        self._with_rows = [p.name for p in ports if p.shape is None or p.shape and not isinstance(p.shape[0], int)]
         self._sessions = {}
         self._halves = None
 
@@ -111,23 +112,55 @@ class Trainer:
         names = [name for name in known if name not in frozen]
         if not names:
             raise CallerError(
-                f"train: there is nothing to train: of the initializers, the loss depends on {checks.listed(known)}"
-                f"{', all of which are frozen' if known else '; name some in trained=, of ' + checks.listed(self._model.initializers)}"
+                f"train: there is nothing to train: of the initializers, the loss depends on {listed(known)}"
+                f"{', all of which are frozen' if known else '; name some in trained=, of ' + listed(self._model.initializers)}"
             )
-        if stuck := self._model.behind_quantization(names, self._compared):
-            warnings.warn(
-                f"train: {checks.listed(stuck)} cannot change: QuantizeLinear lies between and has no gradient; train the model before it is quantized, or name them in frozen=",
-                ModelWarning, stacklevel=3,
-            )  # fmt: skip
         return names
 
+    def _differentiated(self, frozen):
+        """(the values of the parameters and the running statistics, the GradientModel, the new running statistics). Parameters that no
+        gradient reaches are parameters no longer, with a warning: weight decay alone would change them."""
+        first = self._first_half(frozen)
+        while stuck := first[1].unreached():
+            self._tell_of(stuck)
+            for name, value in first[0].items():
+                self._model.put_back(name, value)
+            self._trained = [name for name in self._trained if name not in stuck]
+            if not self._trained:
+                raise CallerError(f"train: there is nothing to train: no gradient reaches {listed(stuck)}; name others in trained=")
+            first = self._first_half(frozen)
+        return first
+
+    def _first_half(self, frozen):
+        self._running = self._running_statistics(frozen) if self._training_mode else []
+        weights = {name: self._model.take(name) for name in [*self._trained, *self._running]}
+        first, new_running = self._gradient_model()
+        return weights, first, new_running
+
+    def _gradient_model(self):
+        """(the GradientModel, the names of the new running statistics by old name)."""
+        form = Form(self._model, [*self._trained, *self._running])
+        loss = self._prepare_loss(form)
+        new_running = self._prepare_training_mode(form) if self._training_mode else {}
+        return GradientModel(form, loss, self._trained, self._checkpoint, self._options), new_running
+
+    def _tell_of(self, stuck):
+        read = self._model.read_for([self._compared])
+        if unused := [name for name in stuck if name not in read]:
+            warn(f"train: {listed(unused)} cannot change: the loss does not depend on it; leave it out of trained=", ModelWarning)
+        if stuck := [name for name in stuck if name in read]:
+            warn(
+                f"train: {listed(stuck)} cannot change: no gradient passes what lies between (QuantizeLinear, a comparison, rounding, a cast to integers); "
+                "train a model before it is quantized, or name it in frozen=", ModelWarning,
+            )  # fmt: skip
+
     def _running_statistics(self, frozen):
-        """The means and variances of BatchNormalization that are initializers and not frozen."""
+        """The means and variances of each BatchNormalization that are initializers, both neither frozen nor trained."""
         found = []
         for node in self._model.graph.node:
             names = list(node.input[3:5])
-            if node.op_type == "BatchNormalization" and all(n in self._model.initializers and n not in frozen for n in names):
-                found += [n for n in names if n not in found and n not in self._trained]
+            if node.op_type == "BatchNormalization" and all(n in self._model.initializers and n not in (*frozen, *self._trained) for n in names):
+                found += [n for n in names if n not in found]
         return found
 
     def _prepare_loss(self, form):
@@ -140,9 +173,8 @@ class Trainer:
         form.keep_outputs([name])
         return name
 
-    def _prepare_training_mode(self, form, warn):
-        if (old := form.train_dropout()) and warn:
-            warnings.warn(f"Dropout has no training mode before opset 12: {checks.listed(old)} pass everything", ModelWarning, stacklevel=4)
+    def _prepare_training_mode(self, form):
+        form.train_dropout()
         made = form.train_batch_normalization(set(self._running))
         for old_name, name in made.items():
             tensor = self._model.initializers[old_name]
@@ -155,6 +187,12 @@ class Trainer:
             values[name] = np.full_like(values[parameter], self._optimizer.initial(state))
         values[self._step.updates] = np.array(0, np.int64)
         return {name: self._value(name, x) for name, x in values.items()}
+
+    def _how(self):
+        """What decides on the steps, beside the model and the data. One function as the schedule counts as much as another."""
+        schedule = "a function" if callable(self._schedule) else self._schedule
+        settings = self._training_mode, self._checkpoint, self._seed
+        return self._loss or self._compared, self._optimizer, self._trained, self._running, schedule, self._clipping, *settings
 
     def _value(self, name, x):
         return arrays.to_value(x, f"parameter '{name}'", self._session._types[name])
@@ -236,12 +274,18 @@ class Trainer:
     def shares(self, parts: Sequence[Mapping[str, Any]]) -> list[float]:
         """The factors with which losses and gradients of the parts of a batch add up to those of the whole batch.
 
-        For a mean: the share of each part in the rows (or in the labels that are not ignored). For a sum: 1. A loss that the model
-        computes itself is taken for a mean over rows.
+        For a mean: the share of each part in the elements of the targets (or in the labels that are not ignored). For a sum: 1. A loss
+        that the model computes itself is taken for a mean over rows: the first axis of the inputs that have no fixed extent there.
+        Raises CallerError if these inputs have different numbers of rows.
         """
+        if isinstance(parts, Mapping) or not isinstance(parts, Iterable):
+            raise CallerError(f"train: the parts are a {type(parts).__name__}; expected a list of batches")
+        parts = [self._checked_batch(part) for part in parts]
         if self._is_sum:
             return [1.0] * len(parts)
         terms = [self._terms(part) for part in parts]
+        if None in terms:
+            raise self._unknown_terms(parts[terms.index(None)])
         return [count / max(sum(terms), 1) for count in terms]
 
     @property
@@ -249,7 +293,25 @@ class Trainer:
         return self._loss is not None and self._loss.reduction == "sum"
 
     def _terms(self, batch):
-        return size_of(batch) if self._loss is None else self._loss._terms(batch)
+        """How much a batch counts in a mean of several; None: this is not known."""
+        terms = None if self._loss is None else self._loss._terms(batch)
+        return self._rows(batch) if terms is None else terms
+
+    def _rows(self, batch):
+        """The number of rows of a batch, 1 without rows; None if inputs have different numbers of them."""
+        found = set(self._counts(batch).values())
+        return None if len(found) > 1 else min(found, default=1)
+
+    def _counts(self, batch):
+        """The extents of the first axes that are not fixed, by input name."""
+        shapes = {name: extents(batch[name]) for name in self._with_rows if name in batch}
+        return {name: shape[0] for name, shape in shapes.items() if shape}
+
+    def _unknown_terms(self, batch):
+        counts = ", ".join(f"{name!r} has {count}" for name, count in self._counts(batch).items())
+        return CallerError(
+            f"train: how much each batch counts in a mean is not known: of its rows, {counts}; give one batch, or inputs with equal numbers of rows"
+        )
 
     def update(self, gradients: Gradients) -> None:
         """The second half of a step: clips gradients, which may be the mean of those of several batches, and updates the parameters.
@@ -273,7 +335,7 @@ class Trainer:
 
     def _checked_arrays(self, what, found, names):
         if not isinstance(found, Mapping) or set(found) != set(names):
-            raise CallerError(f"train: the {what} are for {checks.listed(found)}; expected {checks.listed(names)}")
+            raise CallerError(f"train: the {what} are for {listed(found)}; expected {listed(names)}")
         for name in names:
             x, own = np.asarray(found[name]), self._array(name)
             if x.shape != own.shape or x.dtype != own.dtype:
@@ -283,21 +345,17 @@ class Trainer:
     def _both_halves(self):
         """(the GradientModel, its session, the UpdateModel, its session), made at the first request."""
         if self._halves is None:
-            form = Form(self._model, [*self._trained, *self._running])
-            loss = self._prepare_loss(form)
-            if self._training_mode:
-                self._prepare_training_mode(form, warn=False)
-            first = GradientModel(form, loss, self._trained, self._checkpoint, self._options)
+            first, _ = self._gradient_model()
             second = UpdateModel(self._step, self._trained, self._optimizer, self._clipping)
             self._halves = first, InferenceSession(first.proto, self._options), second, InferenceSession(second.proto, self._options)
         return self._halves
 
     def _checked_batch(self, batch):
         if not isinstance(batch, Mapping):
-            raise CallerError(f"train: the batch is a {type(batch).__name__}; expected a mapping of arrays named {checks.listed(self._fed)}")
+            raise CallerError(f"train: the batch is a {type(batch).__name__}; expected a mapping of arrays named {listed(self._fed)}")
         for name in batch:
             if name not in self._fed:
-                raise CallerError(f"train: the batch has {name!r}{checks.closest(str(name), self._fed)}; expected {checks.listed(self._fed)}")
+                raise CallerError(f"train: the batch has {name!r}{closest(str(name), self._fed)}; expected {listed(self._fed)}")
         if self._loss is not None:
             self._loss._check(batch, self._classes)
         return batch
@@ -312,11 +370,12 @@ class Trainer:
         progress: bool = True,
         run_options: RunOptions | None = None,
     ) -> list[float]:
-        """Makes a step on each batch, `epochs` times. Returns the mean loss of each epoch.
+        """Makes a step on each batch, `epochs` times. Returns the loss of each epoch: those of its steps, combined as by `evaluate`. If it
+        is not known how much each batch counts, each counts the same.
 
         data: a mapping of arrays by input name, whose rows are cut into batches of `batch_size`, shuffled in each epoch (unless
             shuffle is False); or an iterable of batches; or a function that returns such an iterable for each epoch.
-        progress: True shows the epoch, its batches and the mean loss so far on stderr: a bar on a terminal, else lines.
+        progress: True shows the epoch, its batches and the loss so far on stderr: a bar on a terminal, else lines.
         """
         batches = self._batches(data, batch_size, shuffle)
         epochs = checks.count("epochs", epochs)
@@ -330,20 +389,19 @@ class Trainer:
             raise CallerError(
                 f"train: the data are a {type(data).__name__}; expected a mapping of arrays, or batches; put the arrays into one mapping: {{{example}}}"
             )
-        return Batches(data, batch_size, shuffle)
+        return Batches(data, batch_size, shuffle, self._session._types)
 
     def _epoch(self, batches, k, epochs, shown, run_options):
         progress = Progress(shown, f"epoch {k + 1}/{epochs}", len(batches))
-        total, done = 0.0, 0
+        found = LossOfAll(self._is_sum)
         for batch in batches.epoch(np.random.default_rng([self._seed, self._epochs])):
-            total += self.step(batch, run_options)
-            done += 1
-            progress.update(done, f"loss {total / done:.4g}")
-        if not done:
+            found.add(self.step(batch, run_options), self._terms(batch))
+            progress.update(found.batches, f"loss {found.value:.4g}")
+        if not found.batches:
             raise CallerError("train: the data gave no batch")
         self._epochs += 1
-        progress.end(f"loss {total / done:.4g}")
-        return total / done
+        progress.end(f"loss {found.value:.4g}")
+        return found.value
 
     # ---- using what is trained
 
@@ -354,18 +412,15 @@ class Trainer:
         data: as in `fit`.
         """
         session, loss = self._session_with_inputs(with_loss=True)
-        losses, terms = [], []
+        all_rows = LossOfAll(self._is_sum)
         for batch in self._batches(data, batch_size, shuffle=False).epoch():
             (found,) = self._run(session, [loss], self._checked_batch(batch))
-            losses.append(float(found))
-            terms.append(self._terms(batch))
-        if not losses:
+            all_rows.add(float(found), self._terms(batch))
+            if all_rows.batches > 1 and not all_rows.knows and not self._is_sum:
+                raise self._unknown_terms(batch)
+        if not all_rows.batches:
             raise CallerError("train: the data gave no batch")
-        if self._is_sum:
-            return sum(losses)
-        if len(losses) == 1 or not sum(terms):
-            return losses[0]
-        return sum(found * count for found, count in zip(losses, terms) if count) / sum(terms)
+        return all_rows.value
 
     def predict(self, feeds: Mapping[str, Any], outputs: str | Iterable[str] | None = None) -> list[Any]:
         """Runs the model with the current parameters. Returns the named outputs (None: all) as a list of arrays.
@@ -374,6 +429,10 @@ class Trainer:
         """
         session, _ = self._session_with_inputs(with_loss=False)
         names = [outputs] if isinstance(outputs, str) else requested_names(outputs) or [o.name for o in session.get_outputs()]
+        if isinstance(feeds, Mapping):
+            own = [name for name in session._types if name not in (*self._trained, *self._running)]
+            if wrong := [name for name in feeds if name not in own]:
+                raise CallerError(f"train: the feeds have {wrong[0]!r}{closest(str(wrong[0]), own)}; expected {listed(own)}, the model's own inputs")
         return self._run(session, names, feeds)
 
     def _session_with_inputs(self, with_loss):
@@ -407,7 +466,7 @@ class Trainer:
             raise CallerError(f"train: '{path}' was saved with {facts['optimizer']}; this trainer has {type(self._optimizer).__name__}")
         if set(found) != set(self._step.carried):
             missing, more = sorted(set(self._step.carried) - set(found)), sorted(set(found) - set(self._step.carried))
-            raise CallerError(f"train: '{path}' was saved with other parameters: it lacks {checks.listed(missing)} and has {checks.listed(more)}")
+            raise CallerError(f"train: '{path}' was saved with other parameters: it lacks {listed(missing)} and has {listed(more)}")
         for name, x in found.items():
             own = self._array(name)
             if x.shape != own.shape or x.dtype != own.dtype:
@@ -435,7 +494,7 @@ def _optimizer(optimizer):
         return optimizers.BY_NAME[optimizer]()
     if isinstance(optimizer, optimizers.Optimizer):
         return optimizer
-    raise CallerError(f"train: optimizer is {optimizer!r}; expected one such as rondel.train.Adam(), or one of {checks.listed(optimizers.BY_NAME)}")
+    raise CallerError(f"train: optimizer is {optimizer!r}; expected one such as rondel.train.Adam(), or one of {listed(optimizers.BY_NAME)}")
 
 
 def _checked_schedule(schedule):

@@ -3,6 +3,7 @@
 import os
 import stat
 
+import models
 import numpy as np
 import onnx
 import onnxruntime as ort
@@ -124,6 +125,94 @@ def test_data_of_the_trained_model_are_not_overwritten_by_another_ones(tmp_path)
     with pytest.raises(rondel.CallerError, match="m.onnx.data' holds data of the model that is trained"):
         trainer.write_model(tmp_path / "m.onnx")
     assert (tmp_path / "m.onnx.data").read_bytes() == before and not (tmp_path / "m.onnx").exists()
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_a_file_that_has_changed_is_not_written(tmp_path, external):
+    path = tmp_path / "linear.onnx"
+    how = dict(save_as_external_data=True, location="weights.bin", size_threshold=0) if external else {}
+
+    def save(proto):
+        (tmp_path / "weights.bin").unlink(missing_ok=True)
+        onnx.save(proto, path, **how)
+
+    save(linear())
+    trainer = train.Trainer(path, "mse", "adam")
+    renamed, wider = linear(), linear()
+    renamed.graph.initializer[0].name = renamed.graph.node[0].input[1] = "v"
+    wider.graph.initializer[1].CopyFrom(helper.make_tensor("b", TensorProto.FLOAT, [1, 2], [0, 0]))
+    other = "another dtype or shape of initializer"
+    for changed, message in ((renamed, "no initializer 'w'"), (wider, f"{other} 'b'"), (linear(np.float64), f"{other} 'w'")):
+        save(changed)
+        before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+        for to in (None, tmp_path / "other.onnx"):
+            with pytest.raises(rondel.CallerError, match=f"has changed since the trainer was made: it has {message}"):
+                trainer.write_model(to)
+        assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+    path.unlink()
+    with pytest.raises(rondel.CallerError, match="linear.onnx' cannot be read"):
+        trainer.write_model(tmp_path / "other.onnx")
+
+
+def test_lost_external_data_are_an_error_that_names_them(tmp_path):
+    onnx.save(linear(), tmp_path / "linear.onnx", save_as_external_data=True, location="weights.bin", size_threshold=0)
+    trainer = train.Trainer(tmp_path / "linear.onnx", "mse", "adam")
+    (tmp_path / "weights.bin").unlink()
+    with pytest.raises(rondel.CallerError, match="the external data '.*weights.bin' cannot be read"):
+        trainer.write_model(tmp_path / "other.onnx")
+    with pytest.raises(rondel.CallerError, match="the external data of the model cannot be read"):
+        train.Trainer(tmp_path / "linear.onnx", "mse", "adam")
+    assert os.listdir(tmp_path) == ["linear.onnx"]
+
+
+@pytest.mark.parametrize("suffix", ["onnxtxt", "json", "txtpb"])
+@pytest.mark.filterwarnings("ignore:The onnxtxt format is experimental")
+def test_texts_of_models_are_refused_and_suffixes_mean_nothing(tmp_path, suffix):
+    path = tmp_path / f"linear.{suffix}"
+    onnx.save(linear(), path)
+    before = path.read_bytes()
+    with pytest.raises(rondel.CallerError, match="cannot be read"):
+        train.Trainer(path, "mse", "adam")
+    assert path.read_bytes() == before
+    path.write_bytes(linear().SerializeToString())
+    trainer = train.Trainer(path, "mse", "adam")
+    trainer.step({"x": X, "target": Y})
+    trainer.write_model()
+    assert np.array_equal(rondel.InferenceSession(path.read_bytes()).run(None, {"x": X})[0], trainer.predict({"x": X})[0])
+
+
+def test_external_data_of_bytes_need_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    onnx.save(linear(), "linear.onnx", save_as_external_data=True, location="weights.bin", size_threshold=0)
+    data = (tmp_path / "linear.onnx").read_bytes()
+    for model in (data, onnx.load_model_from_string(data)):
+        with pytest.raises(rondel.CallerError, match="tensor 'w' has external data; .* set external_data_dir in sess_options"):
+            train.Trainer(model, "mse", "adam")
+        trainer = train.Trainer(model, "mse", "adam", sess_options=models.options(external_data_dir=str(tmp_path)))
+        trainer.step({"x": X, "target": Y})
+        trainer.write_model("written.onnx")
+        assert np.array_equal(rondel.InferenceSession("written.onnx").run(None, {"x": X})[0], trainer.predict({"x": X})[0])
+
+
+def test_external_data_in_another_folder(tmp_path):
+    onnx.save(linear(), tmp_path / "linear.onnx", save_as_external_data=True, location="weights.bin", size_threshold=0)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "weights.bin").rename(tmp_path / "data" / "weights.bin")
+    options = models.options(external_data_dir=str(tmp_path / "data"))
+    trainer = train.Trainer(tmp_path / "linear.onnx", "mse", "adam", sess_options=options)
+    trainer.step({"x": X, "target": Y})
+    trainer.write_model()
+    assert np.array_equal(rondel.InferenceSession(tmp_path / "linear.onnx", options).run(None, {"x": X})[0], trainer.predict({"x": X})[0])
+    assert sorted(p.name for p in tmp_path.rglob("*")) == ["data", "linear.onnx", "weights.bin"]
+
+
+def test_a_model_that_cannot_be_written_leaves_no_data(tmp_path):
+    onnx.save(linear(), tmp_path / "linear.onnx", save_as_external_data=True, location="weights.bin", size_threshold=0)
+    trainer = train.Trainer(tmp_path / "linear.onnx", "mse", "adam")
+    (tmp_path / "d").mkdir()
+    with pytest.raises(rondel.CallerError, match="d' cannot be written: it is a folder"):
+        trainer.write_model(tmp_path / "d")
+    assert sorted(os.listdir(tmp_path)) == ["d", "linear.onnx", "weights.bin"]
 
 
 def test_a_file_that_cannot_be_written_is_left(tmp_path):

@@ -3,6 +3,7 @@
 import signal
 import threading
 import time
+import typing
 import warnings
 
 import models
@@ -14,6 +15,7 @@ from training_models import LABELS, RANDOM, X, Y, batch_norm, classifier, cross_
 
 import rondel
 from rondel import train
+from rondel.train import reach
 
 
 # ---- losses
@@ -41,6 +43,28 @@ def test_ignored_labels_and_sums():
     summing = train.Trainer(proto, train.CrossEntropy("logits", "classes", "sum"), "sgd")
     assert summing.batch_inputs == ["x", "classes"]
     assert summing.step({"x": X, "classes": LABELS}) == pytest.approx(12 * cross_entropy(initial(proto)["w"], X, LABELS)[0], rel=1e-5)
+
+
+def classes_of_places():
+    """A model of logits [N, classes, T]."""
+    proto = models.model("places (float[N, 2, T] x) => (float[N, 2, T] logits) { logits = Mul (x, w) }")
+    proto.graph.initializer.append(numpy_helper.from_array(np.ones((2, 1), np.float32), "w"))
+    return proto
+
+
+@pytest.mark.parametrize("loss", [train.CrossEntropy, train.NegativeLogLikelihood])
+def test_other_numbers_of_labels_than_of_rows_are_refused(loss):
+    trainer = train.Trainer(classifier(), loss("logits"), "sgd")
+    for count in (1, 5, 15, 24):
+        for use in (trainer.step, trainer.gradients, trainer.evaluate):
+            with pytest.raises(rondel.CallerError, match=f"'loss/labels' .*: {count} elements do not fill a shape of 12"):
+                use({"x": X, "labels": np.resize(LABELS, count)} if use != trainer.evaluate else [{"x": X, "labels": np.resize(LABELS, count)}])
+    places = train.Trainer(classes_of_places(), loss(), "sgd")
+    x = RANDOM.normal(size=(4, 2, 6)).astype(np.float32)
+    places.step({"x": x, "labels": np.resize(LABELS, (4, 6))})
+    for shape in ((6, 4), (4, 1), (3, 6), (24, 1)):
+        with pytest.raises(rondel.CallerError, match="loss/(shape of )?labels'"):
+            places.step({"x": x, "labels": np.resize(LABELS, shape)})
 
 
 def test_the_loss_may_be_an_output_of_the_model():
@@ -85,13 +109,64 @@ def test_a_weight_behind_a_quantization_is_named_in_a_warning():
     text = """f (float[N, 4] x) => (float[N, 2] y) <float s = {0.5}, uint8 z = {3}> {
         q = QuantizeLinear (w, s, z)  d = DequantizeLinear (q, s, z)  p = MatMul (x, d)  y = Add (p, b) }"""
     proto = quantized_net(text, w=np.ones((4, 2), np.float32), b=SHIFT)
-    with pytest.warns(rondel.ModelWarning, match="'w' cannot change: QuantizeLinear lies between") as caught:
+    with pytest.warns(rondel.ModelWarning, match="'w' cannot change: no gradient passes what lies between .QuantizeLinear") as caught:
         trainer = train.Trainer(proto, "mse")
-    assert caught[0].filename == __file__ and list(trainer.parameters) == ["w", "b"]
+    assert caught[0].filename == __file__ and list(trainer.parameters) == ["b"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert list(train.Trainer(proto, "mse", frozen="w").parameters) == ["b"]
 
+
+#: Where a gradient ends: the text of nodes from x and the constants `a` and `b` to y.
+ENDS = {
+    "a comparison": "g = Greater (x, a) f = CastLike (g, x) y = Mul (x, f)",
+    "integers": "i = Cast <to = 7> (b) y = Reshape (x, i)",
+    "a rounding": "f = Floor (a) y = Add (x, f)",
+    "a large one": "f = Sign (large) s = ReduceMax <keepdims = 0> (f) y = Mul (x, s)",
+    "a branch": """y = If (flag) <then_branch = g1 () => (t) { g = Greater (x, a) f = CastLike (g, x) t = Mul (x, f) },
+        else_branch = g2 () => (e) { f = Round (a) e = Add (x, f) }>""",
+    "a branch in a loop": """y = Loop (three, , x) <body = trip (int64 i, bool go, s) => (bool on, s1) { on = Identity (go) s1 = If (flag)
+        <then_branch = g1 () => (t) { g = Greater (s, a) f = CastLike (g, s) t = Mul (s, f) }, else_branch = g2 () => (e) { e = Mul (s, w) }> }>""",
+    "a condition of a state": """y, last = Loop (three, , x, a) <body = trip (int64 i, bool go, s, v) => (bool on, s1, v1) {
+        on = Identity (go) g = Greater (s, v) f = CastLike (g, s) s1 = Mul (s, f) v1 = Mul (v, v) }>""",
+}
+
+
+@pytest.mark.parametrize("what", ENDS)
+@pytest.mark.filterwarnings("ignore::rondel.ModelWarning")
+def test_what_no_gradient_reaches_stays_as_it_is(what, tmp_path):
+    text = f"net (float[N, 2] x, bool flag) => (float[N, 2] z) <int64 three = {{3}}> {{ {ENDS[what]} z = MatMul (y, w) }}"
+    proto = models.model(text)
+    for name, value in dict(a=np.full(2, 0.1), b=np.array([-1, 2]), large=np.ones((200, 200)), w=np.eye(2)).items():
+        proto.graph.initializer.append(numpy_helper.from_array(value.astype(np.float32), name))
+    trainer = train.Trainer(proto, "mse", train.AdamW(lr=0.5, weight_decay=0.1))
+    assert list(trainer.parameters) == ["w"]
+    batch = {"x": X[:, :2], "flag": True, "target": Y}
+    losses = [trainer.step(batch) for _ in range(5)]
+    assert losses[-1] < losses[0]
+    trainer.update(trainer.gradients(batch))
+    assert trainer.evaluate([batch]) < losses[0]
+    trainer.write_model(tmp_path / "net.onnx")
+    written, given = (initial(p) for p in (onnx.load(tmp_path / "net.onnx"), proto))
+    assert all(np.array_equal(written[name], x) != (name == "w") for name, x in given.items())
+
+
+def test_what_is_named_and_cannot_be_trained_is_told():
+    proto = models.model("net (float[N, 3] x) => (float[N, 3] y) { f = Floor (a) p = Add (x, f) y = Mul (p, w) }")
+    for name in ("a", "w", "unused"):
+        proto.graph.initializer.append(numpy_helper.from_array(np.ones(3, np.float32), name))
+    with pytest.warns(rondel.ModelWarning) as caught:
+        trainer = train.Trainer(proto, "mse", trained="*")
+    assert list(trainer.parameters) == ["w"] and [w.filename for w in caught] == [__file__] * 2
+    first, second = (str(w.message) for w in caught)
+    assert "'unused' cannot change: the loss does not depend on it" in first and "'a' cannot change: no gradient passes" in second
+    with pytest.warns(rondel.ModelWarning), pytest.raises(rondel.CallerError, match="nothing to train: no gradient reaches 'a', 'unused'"):
+        train.Trainer(proto, "mse", trained=["unused", "a"])
+
+
+def test_parameters_have_the_order_of_the_model():
+    names = train.Trainer(deep(), "mse", trained=["w2", "two", "w1"]).parameters  # sets have another order in each process
+    assert list(names) == ["two", "w1", "w2"]
 
 
 def test_weights_are_trained_and_settings_are_not():
@@ -193,6 +268,12 @@ def test_frozen_running_statistics_are_those_of_inference():
     (y,) = trainer.predict({"x": X})
     p = trainer.parameters
     np.testing.assert_allclose(y, ((X - 0.5) / np.sqrt(2 + 1e-5) * p["scale"] + p["bias"]) * p["w"], rtol=1e-4, atol=1e-5)
+
+
+def test_a_trained_mean_has_no_running_statistics():
+    trainer = train.Trainer(batch_norm(), "mse", train.SGD(lr=0.1), trained=["mean", "w"])
+    assert list(trainer.parameters) == ["mean", "w"] and trainer.running_statistics == {}
+    assert trainer.step({"x": X, "target": X}) == pytest.approx(np.mean(((X - 0.5) / np.sqrt(2 + 1e-5) - X) ** 2), rel=1e-5)
 
 
 # ---- a step in two halves
@@ -316,6 +397,47 @@ def test_evaluation_counts_labels_that_are_not_ignored():
     assert summing.evaluate(batch, batch_size=5) == pytest.approx(summing.evaluate(batch), rel=1e-5)
 
 
+SCALED = """scaled (float[2] scale, float[N, 3] x, float[N, 2] t) => (float[N, 2] y, float loss) {
+  p = MatMul (x, w) y = Mul (p, scale) d = Sub (y, t) e = Mul (d, d) loss = ReduceMean <keepdims = 0> (e) }"""
+
+
+@pytest.mark.parametrize("loss", ["loss", train.MeanSquaredError("y", "t")])
+def test_inputs_without_rows_do_not_weigh(loss):
+    proto = models.model(SCALED)
+    proto.graph.initializer.append(numpy_helper.from_array(np.ones((3, 2), np.float32), "w"))
+    trainer = train.Trainer(proto, loss, train.SGD(lr=0.0))
+    batches = [{"scale": np.ones(2, np.float32), "x": X[rows], "t": Y[rows]} for rows in (slice(0, 3), slice(3, 12))]
+    whole = trainer.evaluate([{"scale": np.ones(2, np.float32), "x": X, "t": Y}])
+    for given in (batches, [dict(reversed(batch.items())) for batch in batches]):
+        assert trainer.shares(given) == [0.25, 0.75]
+        assert trainer.evaluate(given) == pytest.approx(whole, rel=1e-6)
+        assert trainer.fit(given, progress=False) == [pytest.approx(whole, rel=1e-6)]
+
+
+def test_a_loss_of_inputs_with_other_numbers_of_rows():
+    proto = models.model("""pairs (float[N] x, float[M] z) => (float loss) {
+      a = Mul (x, w) s = ReduceMean <keepdims = 0> (a) t = ReduceMean <keepdims = 0> (z) loss = Mul (s, t) }""")
+    proto.graph.initializer.append(numpy_helper.from_array(np.ones(1, np.float32), "w"))
+    trainer = train.Trainer(proto, "loss", train.SGD(lr=0.0))
+    even, odd = {"x": X[:, 0], "z": X[:, 1]}, {"x": X[:, 0], "z": X[:4, 1]}
+    trainer.evaluate([odd])
+    for use in (trainer.shares, trainer.evaluate):
+        with pytest.raises(rondel.CallerError, match="how much each batch counts in a mean is not known: of its rows, 'x' has 12, 'z' has 4"):
+            use([even, odd])
+    assert trainer.fit([even, odd], progress=False) == [pytest.approx((trainer.evaluate([even]) + trainer.evaluate([odd])) / 2, rel=1e-5)]
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+def test_the_loss_of_an_epoch_is_that_of_all_rows(reduction):
+    labels = LABELS.copy()
+    labels[:7] = -1  # the first batch has no label
+    squares, entropy = train.MeanSquaredError("logits", reduction=reduction), train.CrossEntropy("logits", reduction=reduction, ignore_index=-1)
+    for loss, data in ((squares, {"x": X, "target": Y}), (entropy, {"x": X, "labels": labels})):
+        trainer = train.Trainer(classifier(), loss, train.SGD(lr=0.0))
+        (found,) = trainer.fit(data, batch_size=5, shuffle=False, progress=False)
+        assert found == pytest.approx(trainer.evaluate(data), rel=1e-5)
+
+
 @pytest.mark.parametrize("loss", [train.CrossEntropy, train.NegativeLogLikelihood])
 @pytest.mark.parametrize("ignored", [None, -100])
 def test_negative_labels_are_refused(loss, ignored):
@@ -432,9 +554,25 @@ def test_ctrl_c_leaves_whole_steps():
     assert all(np.array_equal(p, other.parameters[name]) for name, p in interrupted.parameters.items())
 
 
+def test_lists_get_the_dtypes_of_the_inputs():
+    a, b = train.Trainer(linear(), "mse", "adam"), train.Trainer(linear(), "mse", "adam")
+    assert a.fit({"x": X.tolist(), "target": Y.tolist()}, batch_size=5, progress=False) == b.fit({"x": X, "target": Y}, batch_size=5, progress=False)
+
+
+def test_losses_and_optimizers_show_all_of_their_arguments():
+    assert repr(train.CrossEntropy(ignore_index=3)) == "CrossEntropy(output=None, target='labels', reduction='mean', ignore_index=3)"
+    assert repr(train.MeanSquaredError("y")) == "MeanSquaredError(output='y', target='target', reduction='mean')"
+    assert repr(train.SGD(0.1, 0.9)) == "SGD(lr=0.1, weight_decay=0.0, momentum=0.9, nesterov=False)"
+
+
+def test_annotations_can_be_read():
+    for kind in (train.Optimizer, train.SGD, train.Adam, train.AdamW, train.Adagrad):
+        assert typing.get_type_hints(kind.update)["rate"] is str
+
+
 def test_targets_are_not_broadcast_against_outputs():
     trainer = train.Trainer(linear(), "mse", "adam")
-    with pytest.raises(rondel.CallerError):
+    with pytest.raises(rondel.CallerError, match="node 'loss/target'"):
         trainer.step({"x": X, "target": Y[:1]})
 
 
@@ -481,7 +619,7 @@ DATA = {"x": X, "target": Y}
         (make(linear(), "mse", trained=[3]), "trained holds 3; expected names"),
         (make(linear(), "mse", frozen=3), "frozen is 3; expected names"),
         (lambda: train.CrossEntropy(ignore_index="x"), "ignore_index is 'x'; expected an integer or None"),
-        (lambda: MADE.fit({"x": [[1], [2, 3]], "target": Y}), "the data's 'x' makes no array"),
+        (lambda: MADE.fit({"x": [[1], [2, 3]], "target": Y}), "the data's 'x' is a list that makes no array"),
         (lambda: MADE.fit({"x": 1, "target": Y}), "arrays without rows"),
         (make(linear(), "mse", clip_norm=0), "clip_norm is 0; expected a number above 0"),
         (make(linear(), "mse", clip_value="x"), "clip_value is 'x'"),
@@ -520,6 +658,11 @@ DATA = {"x": X, "target": Y}
         (lambda: MADE.fit({"x": X[:0], "target": Y[:0]}), "the data have no rows"),
         (lambda: MADE.evaluate([]), "the data gave no batch"),
         (lambda: MADE.predict({"x": X}, ["z"]), "there is no output 'z'"),
+        (lambda: MADE.predict({"x": X, "w": X}), "the feeds have 'w'; expected 'x', the model's own inputs"),
+        (lambda: MADE.predict({"x": X, "target": Y}), "the feeds have 'target'; expected 'x'"),
+        (lambda: MADE.fit(lambda: None), "the function for the data gave a NoneType; expected an iterable of batches"),
+        (lambda: MADE.shares(DATA), "the parts are a dict; expected a list of batches"),
+        (lambda: MADE.shares(3), "the parts are a int; expected a list of batches"),
         (lambda: MADE.save("a\0b"), "path is .*; expected a path"),
         (lambda: train.Trainer(linear(), "mse", schedule=lambda step: "x").step(DATA), "the schedule's factor for step 0 is 'x'"),
     ],
@@ -527,3 +670,33 @@ DATA = {"x": X, "target": Y}
 def test_wrong_use(wrong, message):
     with pytest.raises(rondel.CallerError, match=message):
         wrong()
+
+
+def sums(count, last):
+    """A graph that adds a zero up `count` times, and at last `last`."""
+    node = onnx.helper.make_node
+    nodes = [node("Add", [f"s{k}", f"s{k}" if k < count else last], [f"s{k + 1}"]) for k in range(count + 1)]
+    zero = onnx.numpy_helper.from_array(np.zeros(2, np.float32), "s0")
+    x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2])
+    return onnx.helper.make_graph(nodes, "sums", [x], [], [zero])
+
+
+def test_sums_of_zeros_of_any_length():
+    assert reach.zeros_among(sums(5000, "s0"), ["s5001", "x"]) == {"s5001"}
+    assert reach.zeros_among(sums(5000, "x"), ["s5001", "s5000"]) == {"s5000"}
+
+
+def test_names_of_one_body_are_not_those_of_another():
+    """Two branches use one name for zeros and for an input, and the name is another value outside."""
+    def branch(reads):
+        out = onnx.helper.make_tensor_value_info("a", onnx.TensorProto.FLOAT, [2])
+        return onnx.helper.make_graph([onnx.helper.make_node("Identity", [reads], ["a"])], "branch", [], [out])
+
+    graph = sums(0, "s0")
+    both = {f"{way}_branch": branch("s0") for way in ("then", "else")}
+    one = {"then_branch": branch("s0"), "else_branch": branch("x")}
+    graph.node.extend([
+        onnx.helper.make_node("If", ["c"], ["y"], **both), onnx.helper.make_node("If", ["c"], ["z"], **one),
+        onnx.helper.make_node("Identity", ["x"], ["a"]),
+    ])  # fmt: skip
+    assert reach.zeros_among(graph, ["y", "z", "a"]) == {"y"}

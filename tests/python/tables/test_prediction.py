@@ -64,8 +64,19 @@ def test_integers_that_an_input_does_not_hold_are_refused():
     same = Predictor(models.model("same (int8[n] x) => (int8[n] y) { y = Identity (x) }"))
     assert same({"x": np.array([1, -128, 127])})["y"].tolist() == [1, -128, 127]
     for wrong in ([1, 128], [-129]):
-        with pytest.raises(rondel.CallerError, match="expected i8"):
+        with pytest.raises(rondel.CallerError, match="predict: column 'x': i8 does not hold -?12.; its range is -128 to 127"):
             same({"x": np.array(wrong)})
+
+
+@pytest.mark.parametrize(
+    "kind, wrong, most", [("float", 1e300, 3.4e38), ("float16", 70000.0, 65504), ("float16", 70000, 65504), ("bfloat16", 1e300, 3.3e38)]
+)
+def test_numbers_that_would_become_infinite_are_refused(kind, wrong, most):
+    same = Predictor(models.model(f"same ({kind}[n] x) => ({kind}[n] y) {{ y = Identity (x) }}"))
+    with pytest.raises(rondel.CallerError, match="predict: column 'x': .* does not hold"):
+        same({"x": np.array([1, wrong])})
+    kept = same({"x": np.array([most, np.inf, -np.inf, np.nan])})["y"].astype(np.float64)
+    np.testing.assert_allclose(kept, [most, np.inf, -np.inf, np.nan], rtol=1e-2)
 
 
 def test_each_run_draws_its_own_numbers():

@@ -97,10 +97,40 @@ def test_columns_that_change_from_part_to_part_are_refused(tmp_path):
 
 def test_integers_that_an_input_does_not_hold_are_refused():
     same = models.model("same (int32 x, int32 z) => (int32 y) { y = Add (x, z) }")
-    with pytest.raises(rondel.CallerError, match="expected i32"):
+    with pytest.raises(rondel.CallerError, match="sweep: 'x': i32 does not hold 4294967301"):
         sweeps.OnnxSweep(same, {"x": sweeps.over([1, 2**32 + 5]), "z": 0}).part(0, 2)
-    with pytest.raises(rondel.CallerError, match="expected i32"):
+    with pytest.raises(rondel.CallerError, match="sweep: 'z': i32 does not hold 4294967296"):
         sweeps.OnnxSweep(same, {"x": sweeps.over([1, 2]), "z": 2**32})
+
+
+def test_numbers_that_would_become_infinite_are_refused():
+    same = models.model("same (float x) => (float y) { y = Identity (x) }")
+    with pytest.raises(rondel.CallerError, match=r"sweep: 'x': f32 does not hold 1e\+300; its largest number is 3.40282e\+38"):
+        sweeps.OnnxSweep(same, {"x": sweeps.over([1.0, 1e300])}).part(0, 2)
+
+
+def test_the_batch_of_a_sweep_fits_its_outputs():
+    wide = models.model("wide (float x) => (float[e] y) <int64[1] e = {250000}> { y = Expand (x, e) }")
+    job = sweeps.OnnxSweep(wide, {"x": sweeps.span(0, 1, 3)})
+    assert job.batch == 8 and len(job.part(0, 3)["y[0]"]) == 3
+    assert sweeps.OnnxSweep(models.model(NOISE), {"x": sweeps.span(0, 1, 3)}).batch == 4096
+
+
+@pytest.mark.parametrize("asked, given", [(0, 3), (2, 2)])
+def test_threads_of_a_sweep_are_those_of_its_model_or_those_given(asked, given):
+    options = rondel.SessionOptions()
+    options.intra_op_num_threads = asked
+    job = sweeps.MdfSweep(rondel.mdf.load(STATES, options), 20, 0.01, set=PERIOD)
+    there = pickle.loads(pickle.dumps(job.with_threads(3)))
+    assert there._model._options.intra_op_num_threads == given and job._model._options.intra_op_num_threads == asked
+    assert np.array_equal(there.part(0, 7)["sine_node.out_port"], job.part(0, 7)["sine_node.out_port"])
+
+
+def test_threads_of_a_sweep_of_an_onnx_model():
+    job = sweeps.OnnxSweep(models.model(NOISE), {"x": sweeps.over(np.zeros(8, np.float32))})
+    there = pickle.loads(pickle.dumps(job.with_threads(1)))
+    assert np.array_equal(there.part(0, 8)["y"], job.part(0, 8)["y"])
+    assert there._made.get_session_options().intra_op_num_threads == 1 and job._made.get_session_options().intra_op_num_threads == 0
 
 
 def test_too_many_points_are_refused():
@@ -230,6 +260,11 @@ def sweep_of(values, **more):
 
 
 K = sweeps.span(0, 1, 3)
+LISTS = "lists (float x) => (seq(float) y, string s, float z) { y = SequenceConstruct (x) s = Cast <to = 8> (x) z = Neg (x) }"
+
+
+def test_outputs_that_are_no_numbers_may_be_left_out():
+    assert list(sweeps.OnnxSweep(models.model(LISTS), {"x": K}, outputs="z").part(0, 1)) == ["point", "x", "z"]
 
 
 @pytest.mark.parametrize(
@@ -241,6 +276,14 @@ K = sweeps.span(0, 1, 3)
         (sweep_of({"k": K, "b": [1, 2, 3], "n": 1}), "b"),
         (sweep_of({"k": K, "b": [1, 2], "n": 1}, outputs="x"), "there is no output 'x'"),
         (sweep_of({"k": K, "n": sweeps.over([1, 2]), "b": [1, 2]}), "k has 3, n has 2; give equal numbers"),
+        (sweep_of({"k": 1.0, "n": K, "b": [1, 2]}), r"a point of 'n' is f64\[\]; expected i64\[\]; rondel.sweeps.over\(range\(...\)\) has integers"),
+        (sweep_of({"k": 1.0, "n": 1, "b": K}), r"a point of 'b' is f32\[\]; expected f32\[2\]"),
+        (sweep_of({"k": 1.0, "n": 1, "b": sweeps.over([[1, 2, 3]])}), r"a point of 'b' is f32\[3\]; expected f32\[2\]"),
+        (sweep_of({"k": K, "b": [1, 2], "n": 1}, outputs=["y", "y"]), "outputs names 'y' twice"),
+        (lambda: sweeps.OnnxSweep(models.model(LISTS), {"x": K}), r"output 'y' is no tensor of numbers but seq\(tensor\(float\)\); name the outputs"),
+        (lambda: sweeps.OnnxSweep(models.model(LISTS), {"x": K}, outputs=["z", "s"]), r"output 's' is no tensor of numbers but tensor\(string\)"),
+        (lambda: sweeps.OnnxSweep(models.model(SOLVER), [("k", K)]), "the values are a list; expected a dict of names"),
+        (lambda: sweeps.run("m.onnx"), "the job is a str; expected an MdfSweep or an OnnxSweep"),
         (lambda: sweeps.over([]), r"the values are float64\[0\]"),
         (lambda: sweeps.over([[1], [1, 2]]), "make no array"),
         (lambda: sweeps.span(0, "x", 3), "expected finite numbers"),

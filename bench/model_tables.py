@@ -15,7 +15,8 @@ PAGE = """\
 Models and single ops in Rondel {rondel} and in ONNX Runtime {onnxruntime}: {processor}, {cores} cores, {date} (some rows may be of earlier runs of the benchmark). {load}
 
 - **Time**: of a run through Python, in microseconds: the median of the runs of some rounds, in which the two engines take turns. Rondel's code is compiled
-  before the first run (`RONDEL_JIT=2`), as it is after a while otherwise. **ratio**: Rondel's time divided by ONNX Runtime's: below 1, Rondel is faster.
+  before the first run (`RONDEL_JIT=2`), as it is after a while otherwise. **ratio**: Rondel's time divided by ONNX Runtime's: below 1, Rondel is faster. **fastest**: the same of the
+  fastest runs, which depends less on what else the machine did; *In short* is made of it.
 - **Peak memory**: what loading and a second of runs add, at most, to a process of its own with one thread.
 - **Models**: those of [tests/exported](../tests/exported/README.md), written by the exporters of torch, TensorFlow, onnxscript and scikit-learn, with inputs of length {size} (scikit-learn: {rows} rows); and those that
   installed Python packages bring along. **Ops**: one case of each op in `tests/python/ops/op_cases.py`, in f32 where the op takes it; most are so small that the call from Python is most of the time;
@@ -25,7 +26,7 @@ Models and single ops in Rondel {rondel} and in ONNX Runtime {onnxruntime}: {pro
 
 ## In short
 
-| | threads | measured | geometric mean of the ratios | greatest | above {limit} |
+| | threads | measured | geometric mean of *fastest* | greatest | above {limit} |
 |---|---|---|---|---|---|
 {means}
 
@@ -127,7 +128,7 @@ def slow_text(rows):
         if any(r > LIMIT for r in ratios.values()):
             slow.append(f"{row['name']} ({', '.join(f'{r:.2f}' for r in ratios.values())})")
     refused = [row["name"] for row in rows if "error" in row]
-    text = f"Above {LIMIT}, with one thread and with two: {', '.join(slow)}." if slow else f"Nothing is above {LIMIT}."
+    text = f"*fastest* above {LIMIT}, with one thread and with two: {', '.join(slow)}." if slow else f"No *fastest* is above {LIMIT}."
     return text + (f" ONNX Runtime does not run: {', '.join(refused)}." if refused else "")
 
 

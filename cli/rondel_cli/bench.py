@@ -53,8 +53,7 @@ def act(options):
     try:
         found = benchmark(os.path.abspath(options.model), feeds, engines, threads, options.rounds, options.cold, ours, progress.update)
     finally:
-        if progress.moves:
-            progress.clear()
+        progress.clear()
     found = {"model": options.model, "inputs": {name: _type(value) for name, value in feeds.items()}, **found}
     print(json.dumps(found, indent=1) if options.json else _text(found, engines, options))
     return 0

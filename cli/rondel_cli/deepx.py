@@ -54,7 +54,7 @@ def act(options):
     if options.deadline is not None:
         raise UsageError("--deadline: expected `rondel deepx serve --deadline SECONDS`")
     dumps = _dumps(options.dump)
-    require_all_writable(dumps, _options_of(dumps))
+    require_all_writable([(path, option) for path, _, option in dumps] + ([(options.onnx, f"--onnx {options.onnx}")] if options.onnx else []))
     recorded = Recorded(Folder(options.folder, options.max_memory)) if options.onnx and options.folder else None
     session = make_session(options, recorded or options.folder)
     on_line = recorded and recorded.on_line
@@ -69,7 +69,7 @@ def act(options):
     if options.onnx:
         with path_to_write(options.onnx) as path:
             report = make_session(options, recorded and recorded.replay()).export(_without(text, failures), path)
-    print_written(dumps)
+    print_written(path for path, _, _ in dumps)
     if options.onnx:
         print(f"wrote {options.onnx}: opset {report.opset}")
     return 1 if failures else 0
@@ -109,6 +109,9 @@ def _without(text, failures):
 
 
 def _serve(options):
+    for option in ("keep_going", "dump", "onnx"):
+        if getattr(options, option):
+            raise UsageError(f"--{option.replace('_', '-')}: expected a program; `rondel deepx serve` goes on after a line that fails, and writes no file")
     with deepx.Server(make_session(options, options.folder), options.udp or "127.0.0.1:8080", deadline=60 if options.deadline is None else options.deadline) as server:
         print(f"listening on udp {server.address}; Ctrl-C ends", flush=True)
         try:
@@ -123,24 +126,18 @@ def make_session(options, folder):
 
 
 def _dumps(texts):
-    """{path: (name, option)} from the options --dump."""
-    found = {}
+    """[(path, name, option)] from the options --dump."""
+    found = []
     for text in texts:
         name, equals, path = text.partition("=")
         if not (name and equals and path):
             raise UsageError(f"--dump {text}: expected NAME=FILE.npy")
-        if pathlib.Path(path) in found:
-            raise UsageError(f"--dump {text}: another --dump writes this file")
-        found[pathlib.Path(path)] = name, f"--dump {text}"
+        found.append((pathlib.Path(path), name, f"--dump {text}"))
     return found
 
 
-def _options_of(dumps):
-    return {path: option for path, (_, option) in dumps.items()}
-
-
 def _write_dumps(session, dumps):
-    for name, option in dumps.values():
+    for _, name, option in dumps:
         if name not in session:
             raise rondel.CallerError(f"{option}: there is no '{name}' at the end of the program")
-    write_all({path: partial(save_array, session[name]) for path, (name, _) in dumps.items()}, _options_of(dumps))
+    write_all({path: partial(save_array, session[name]) for path, name, _ in dumps}, {path: option for path, _, option in dumps})

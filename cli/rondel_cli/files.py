@@ -9,14 +9,25 @@ from types import SimpleNamespace
 import numpy as np
 
 from rondel.errors import CallerError
-from rondel.replacing import is_special, replacing, replacing_together, require_writable
+from rondel.replacing import are_one_file, is_special, replacing, replacing_together, require_writable
+
+from .exit_codes import UsageError
 
 
-def require_all_writable(paths, options=None):
-    """Raises CallerError, before the work, if one of the paths cannot be written. options: as of `write_all`."""
-    for path in paths:
-        with _errors_of(path, options):
+def require_all_writable(files):
+    """Raises CallerError, before the work, if one of the files cannot be written; UsageError, if two of them are one file.
+
+    files: [(path, the option that requests the file, or "")]. A device or a pipe, which takes what is written one after another, may be
+    there twice.
+    """
+    earlier = []
+    for path, option in files:
+        with _errors_of(path, option):
             require_writable(path)
+        other = next((its for one, its in earlier if are_one_file(one, path)), None)
+        if other is not None and not is_special(path):
+            raise UsageError(f"{option or path}: {other} writes this file")
+        earlier.append((path, option or path))
 
 
 def write_all(writers, options=None):
@@ -27,7 +38,7 @@ def write_all(writers, options=None):
     """
     with replacing_together() as opened:
         for path, write in writers.items():
-            with _errors_of(path, options), opened(path) as file:
+            with _errors_of(path, (options or {}).get(path)), opened(path) as file:
                 write(file)
 
 
@@ -64,14 +75,15 @@ def save_array(array, file):
 
 
 @contextlib.contextmanager
-def _errors_of(path, options=None):
-    """Begins errors with the option that requests the file. A closed pipe is an error of the file, not the end of standard output."""
-    option = f"{options[path]}: " if options and path in options else ""
+def _errors_of(path, option=None):
+    """Gives errors the name of the file, and begins them with the option that requests it. A closed pipe is an error of the file, not the
+    end of standard output."""
+    begin = f"{option}: " if option else ""
     try:
         yield
-    except BrokenPipeError as error:
-        raise CallerError(f"{option}'{path}' cannot be written: {error.strerror}") from error
-    except (CallerError, OSError) as error:
+    except OSError as error:
+        raise CallerError(f"{begin}'{path}' cannot be written: {error.strerror or error}") from error
+    except CallerError as error:
         if not option:
             raise
-        raise CallerError(f"{option}{error}") from error
+        raise CallerError(f"{begin}{error}") from error

@@ -32,7 +32,7 @@ def add_to(commands):
         "--checkpoint",
         default="none",
         metavar="none|sqrt|N",
-        help="keep loops' states at every sqrt(trips)-th or N-th trip alone, and run the trips between once more (none)",
+        help="keep only every sqrt(trips)-th (or N-th) trip's states of a loop, and run the trips between them again (none)",
     )
     parser.add_argument("--prefix", default="grad_", help="what the names of gradients begin with (grad_)")
     parser.set_defaults(act=act)
@@ -40,7 +40,7 @@ def add_to(commands):
 
 def act(options):
     path = pathlib.Path(options.output)
-    require_all_writable([path])
+    require_all_writable([(path, "")])
     data = grad_bytes(
         options.model,
         options.wrt,

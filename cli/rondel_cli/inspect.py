@@ -42,7 +42,7 @@ def add_to(commands):
         "stored, what is vectorised, unrolled or parallel, and why it is so",
     )
     parser.add_argument("--html", metavar="FILE.html", help="write a page that draws the graph, in which loops and ifs are boxes that open")
-    parser.add_argument("--after", metavar="PASS", help="print the graph after each run of PASS that changed it, as text")
+    parser.add_argument("--after", metavar="PASS", help="print the graph after each run of PASS that changed it, as text (--passes lists them; PIPELINE/PASS for one of several)")
     parser.set_defaults(act=act)
 
 

@@ -46,7 +46,7 @@ class _Parser(argparse.ArgumentParser):
 def make_parser():
     parser = _Parser(
         prog="rondel",
-        description="Runs ONNX models with loops in them (Loop, Scan, If), natively.",
+        description="Runs tensor programs with loops in them, natively: ONNX models (Loop, Scan, If), models in MDF, programs of deepx.",
         epilog="exit codes: 0 done, 1 wrong model or input, 2 wrong command line, 3 not supported yet, "
         "4 budget or deadline, 5 a bug of ours, 130 ended by Ctrl-C\n\n"
         "first steps:\n"
@@ -56,7 +56,7 @@ def make_parser():
         "  rondel bench model.onnx                     how fast is it, beside ONNX Runtime?\n"
         "  rondel convert model.onnx -o clean.onnx     write it as standard ONNX for other runtimes\n"
         "  rondel compile model.onnx -o model.so       compile it ahead of time, for C and Python\n"
-        "  rondel grad model.onnx --wrt W -o grad.onnx  write it with its gradient by W\n"
+        "  rondel grad model.onnx --wrt W -o g.onnx    write it with its gradient by W\n"
         "  rondel deepx program.deepx                  run a program of deepx instructions\n"
         "  rondel mdf model.json --steps 100 --dt 0.1  run a model in MDF\n"
         "  rondel serve model.onnx                     serve it over HTTP and gRPC",
@@ -115,23 +115,61 @@ def _discard(stream):
         os.dup2(nowhere.fileno(), stream.fileno())
 
 
+class _Output:
+    """Standard output. failure: the last error of writing to it, which looks like that of any file without a name."""
+
+    def __init__(self, stream):
+        self._stream, self.failure = stream, None
+
+    def __getattr__(self, name):
+        return getattr(self._stream, name)
+
+    def write(self, text):
+        with self._noted():
+            return self._stream.write(text)
+
+    def flush(self):
+        with self._noted():
+            self._stream.flush()
+
+    @contextlib.contextmanager
+    def _noted(self):
+        try:
+            yield
+        except OSError as error:
+            self.failure = error
+            raise
+
+
 def main(arguments=None):
     """Runs a command; returns its exit code. A reader that closes standard output early, as `head` does, is no error."""
-    code = 0
+    _require_streams()
+    code, output = 0, _Output(sys.stdout)
     try:
-        try:
-            code = _act(make_parser().parse_args(arguments))
-        finally:
-            sys.stdout.flush()
+        with contextlib.redirect_stdout(output):
+            try:
+                code = _act(make_parser().parse_args(arguments), output)
+            finally:
+                output.flush()
     except OSError as error:  # of standard output: other ones do not leave _act
-        _discard(sys.stdout)
+        _discard(output)
         if not isinstance(error, BrokenPipeError):
             _say(f"rondel: standard output: {error.strerror}")
             return 1
     return code
 
 
-def _act(options):
+def _require_streams():
+    """Puts the null device in the place of standard streams that are closed. Characters that the encoding of standard output does not
+    have are written as \\u2192, as standard error writes them."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))
+    if getattr(sys.stdout, "errors", None) == "strict" and hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _act(options, output):
     try:
         with _warnings_on_stderr():
             load_ops(options)
@@ -139,12 +177,12 @@ def _act(options):
     except rondel.Error as error:
         _say(f"rondel: {error}{_option_of(error, options)}")
         return exit_code(error)
-    except BrokenPipeError:
-        raise
     except MemoryError as error:
         _say(f"rondel: out of memory: {error}")
         return 4
     except OSError as error:
+        if error is output.failure or isinstance(error, BrokenPipeError):
+            raise
         _say(f"rondel: {error}")
         return 1
     except KeyboardInterrupt:

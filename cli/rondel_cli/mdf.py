@@ -59,6 +59,7 @@ def add_to(commands):
 
 
 def act(options):
+    _require_once(options)
     if options.table is not None or options.on is not None:
         return _sweep(options)
     for option in ("product", "series", "batch"):
@@ -67,7 +68,8 @@ def act(options):
     if pathlib.Path(options.model).suffix == ".onnx":
         raise UsageError(f"{options.model} is an ONNX model: rondel run {options.model}")
     pyplot = _pyplot() if options.plot else None
-    require_all_writable(path for path in (options.csv, options.plot, options.onnx) if path)
+    files = (("--csv", options.csv), ("--plot", options.plot), ("--onnx", options.onnx))
+    require_all_writable([(path, f"{option} {path}") for option, path in files if path])
     model = rondel.mdf.load(options.model)
     settings = {
         "steps": options.steps,
@@ -95,6 +97,15 @@ def act(options):
         print()
         print_written(writers)
     return 0
+
+
+def _require_once(options):
+    """Raises UsageError if a port or a parameter is given twice."""
+    for option in ("input", "initial", "set"):
+        names = [name for name, _ in getattr(options, option)]
+        twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
+        if twice is not None:
+            raise UsageError(f"--{option} {twice}: it is given twice")
 
 
 def _sweep(options):
@@ -148,7 +159,7 @@ def _number(text):
     except ValueError:
         value = np.nan
     if not np.isfinite(value):
-        raise argparse.ArgumentTypeError(f"'{text}' is not a finite number")
+        raise argparse.ArgumentTypeError(f"'{text:.100}' is not a finite number")
     return value
 
 
@@ -159,13 +170,13 @@ def _names(text):
 def _assignment(text):
     name, equals, value = text.partition("=")
     if not (name and equals):
-        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=VALUE")
+        raise argparse.ArgumentTypeError(f"'{text:.100}' is not NAME=VALUE")
     if value.count(":") == 2:
         return name, _span(*value.split(":"))
     try:
         return name, json.loads(value)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{value}' of '{name}' is neither a number nor a list of numbers in brackets, nor START:STOP:COUNT") from None
+    except (ValueError, RecursionError):
+        raise argparse.ArgumentTypeError(f"'{value:.100}' of '{name:.100}' is neither a number nor a list of numbers in brackets, nor START:STOP:COUNT") from None
 
 
 def _span(start, stop, points):

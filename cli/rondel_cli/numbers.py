@@ -33,4 +33,4 @@ def seconds(text):
             return float(text)
     except ValueError:
         pass
-    raise argparse.ArgumentTypeError(f"'{text}' is not a time in seconds, 0 or more")
+    raise argparse.ArgumentTypeError(f"'{text:.100}' is not a time in seconds, 0 or more")

@@ -33,12 +33,14 @@ def output_folder(name):
     return folder
 
 
-def require_free(folder, ports):
-    """Raises CallerError, before the run, if a file of an output cannot be written. Which files lists and optionals need is known only later."""
+def require_free(folder, ports, profile=None):
+    """Raises CallerError, before the run, if a file of an output cannot be written, or is that of the profile. Which files lists and
+    optionals need is known only later."""
     if not folder.is_dir():
         return
     known = {port.name: {} if "map(" in port.type else np.empty(0) for port in ports if port.type.startswith("tensor(") or "map(" in port.type}
-    require_all_writable(output_files(folder, known))
+    files = [(path, "") for path in output_files(folder, known)]
+    require_all_writable(files + ([(profile, f"--profile {profile}")] if profile else []))
 
 
 def output_files(folder, outputs):

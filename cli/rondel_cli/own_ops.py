@@ -18,6 +18,8 @@ def load_ops(options):
             raise UsageError(f"--ops {path}: there is no such file; expected a Python file that calls rondel.register_op")
         _load(f"--ops {path}", path, lambda path=path: runpy.run_path(path))
     for name in getattr(options, "custom", []):
+        if not name or name.startswith("."):
+            raise UsageError(f"--custom '{name}': expected the name of a module, such as my_ops or package.my_ops")
         _load(f"--custom {name}", name, lambda name=name: _import(name))
 
 
@@ -36,7 +38,7 @@ def _load(option, what, load):
     except rondel.Error:
         raise
     except ModuleNotFoundError as error:
-        if error.name == what:
+        if f"{what}.".startswith(f"{error.name}."):  # the module, or the package that it would be in
             raise UsageError(f"{option}: there is no such module") from error
         raise rondel.CallerError(f"{option}: {error}") from error
     except Exception as error:

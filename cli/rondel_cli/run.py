@@ -72,7 +72,7 @@ def act(options):
         session = rondel.InferenceSession(options.model, chosen)
         temporary.callback(_end_profiling, session)
         if folder:
-            require_free(folder, session.get_outputs())
+            require_free(folder, session.get_outputs(), profile)
         outputs, times = _run(session, options)
         files = output_files(folder, outputs) if folder else {}
         if profile:

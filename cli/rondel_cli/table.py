@@ -13,7 +13,8 @@ def coloured(text, code, stream=None):
 
 def add_model_options(parser, many=False):
     """Arguments that every command has."""
-    parser.add_argument("model", metavar="MODEL", nargs="+" if many else None, help="ONNX files" if many else "an ONNX file")
+    parser.add_argument("model", metavar="MODEL", nargs="+" if many else None,
+                        help="ONNX files, or models in MDF (.json, .yaml)" if many else "an ONNX file, or a model in MDF (.json, .yaml)")  # fmt: skip
     parser.add_argument(
         "--loop-cond",
         choices=["spec", "honour"],

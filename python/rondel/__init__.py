@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import capi
 from . import not_here as _not_here
-from .binding import IOBinding
-from .capi.handles import SessionIOBinding
+from .binding import IOBinding, SessionIOBinding
 from .compiled import CompiledModel, CompileReport, compile_model, load_compiled
 from .custom_ops import TensorType, register_op, registered_ops, unregister_op
 from .device import OrtDevice, OrtDeviceVendorId

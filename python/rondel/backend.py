@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,10 @@ import onnx
 from onnx import helper
 from onnx.backend.base import Backend, BackendRep
 
+from . import arrays
 from .errors import CallerError, UnsupportedError
 from .models import Model
+from .onnxruntime_errors import InvalidGraph
 from .session import InferenceSession
 
 
@@ -21,24 +24,63 @@ class RondelRep(BackendRep):
         self.session = session
 
     def run(self, inputs: Any, **_: Any) -> tuple[Any, ...]:
-        if not isinstance(inputs, dict):
-            if not isinstance(inputs, (list, tuple)):
-                inputs = [inputs]
-            ports = self.session.get_inputs()
-            if len(inputs) > len(ports):
-                raise CallerError(f"{len(inputs)} inputs are given; the model takes {len(ports)}")
-            inputs = {port.name: x for port, x in zip(ports, inputs)}
-        return tuple(self.session.run(None, inputs))
+        return tuple(self.session.run(None, _by_name(inputs, [port.name for port in self.session.get_inputs()], "model")))
+
+
+def _by_name(inputs, names, whose):
+    """{name: value} of a value, a list of values in the order of the names, or a dict. whose: what takes them, as errors name it."""
+    if isinstance(inputs, Mapping):
+        return inputs
+    if not isinstance(inputs, (list, tuple)):
+        inputs = [inputs]
+    if len(inputs) > len(names):
+        raise CallerError(f"{len(inputs)} inputs are given; the {whose} takes {len(names)}")
+    return dict(zip(names, inputs))
+
+
+def _is_sequence(x):
+    return isinstance(x, arrays.EmptySequence) or (isinstance(x, (list, tuple)) and bool(x) and all(isinstance(item, np.ndarray) for item in x))
+
+
+def _array(x, what):
+    if x is None:
+        raise CallerError(f"{what} is None; expected an array: an input that the node goes without has the name ''")
+    return arrays.as_array(x, what, "")
+
+
+def _type_of(x, what):
+    """The type of an input, a TypeProto."""
+    if isinstance(x, np.ndarray):
+        return helper.make_tensor_type_proto(_element_type(x, what), x.shape)
+    if isinstance(x, Mapping):
+        keys, values = (_element_type(np.asarray(list(part)), what) for part in (x.keys(), x.values()))
+        return helper.make_map_type_proto(keys, helper.make_tensor_type_proto(values, ()))
+    element = arrays.onnx_number(x.element) if isinstance(x, arrays.EmptySequence) else _element_type(x[0], f"item 0 of {what}")
+    return helper.make_sequence_type_proto(helper.make_tensor_type_proto(element, None))
+
+
+def _element_type(array, what):
+    try:
+        return arrays.onnx_number(arrays.dtype_name(array.dtype))
+    except CallerError as error:
+        raise CallerError(f"{what} has {error}") from None
+
+
+def _newest_version(domain):
+    """The newest version of a domain that onnx defines; 1 of a domain that it does not have."""
+    name = "" if domain == "ai.onnx" else domain
+    return max((schema.since_version for schema in onnx.defs.get_all_schemas() if schema.domain == name), default=1)
 
 
 class RondelBackend(Backend):
     @classmethod
-    def is_compatible(cls, model: Model, device: str = "CPU", **_: Any) -> bool:
+    def is_compatible(cls, model: Model, device: str | None = "CPU", **_: Any) -> bool:
+        """Whether the model runs here. Raises CallerError for what is no model at all: a file that is missing, another object."""
         try:
             InferenceSession(model)
-        except UnsupportedError:
+        except (UnsupportedError, InvalidGraph):
             return False
-        return cls.supports_device(device)
+        return device is None or cls.supports_device(device)
 
     @classmethod
     def prepare(cls, model: Model, device: str | None = "CPU", **_: Any) -> RondelRep:
@@ -55,15 +97,23 @@ class RondelBackend(Backend):
     def run_node(
         cls, node: onnx.NodeProto, inputs: Any, device: str = "CPU", outputs_info: Any = None, **kwargs: Any
     ) -> tuple[Any, ...]:
-        """Runs one node at opset `opset_version`; default: the newest opset of onnx."""
-        feeds = {name: np.asarray(x) for name, x in zip([n for n in node.input if n], inputs)}
+        """Runs one node.
+
+        inputs: a value for each name among the node's inputs, as a list or a dict. A list of arrays is a sequence, a dict in a list a map.
+        opset_version: the version of the node's domain; default: the newest one of onnx.
+        """
+        names = list(dict.fromkeys(name for name in node.input if name))
+        feeds = _by_name(inputs, names, "node")
+        if feeds.keys() != set(names):
+            raise CallerError(f"run_node: the inputs given are {', '.join(feeds) or 'none'}; the node takes {', '.join(names) or 'none'}")
+        feeds = {name: x if isinstance(x, Mapping) or _is_sequence(x) else _array(x, f"input '{name}'") for name, x in feeds.items()}
         graph = helper.make_graph(
             [node],
             "node",
-            [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape) for n, x in feeds.items()],
+            [helper.make_value_info(name, _type_of(x, f"input '{name}'")) for name, x in feeds.items()],
             [onnx.ValueInfoProto(name=n) for n in node.output if n],
         )
-        opset = kwargs.get("opset_version", onnx.defs.onnx_opset_version())
+        opset = kwargs.get("opset_version", _newest_version(node.domain))
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid(node.domain, opset)])
         return cls.prepare(model, device).run(feeds)
 

@@ -100,8 +100,6 @@ class IOBinding:
     @property
     def _iobinding(self) -> Any:
         """onnxruntime's inner binding, which packages read: the same inputs, outputs and results."""
-        from .capi.handles import SessionIOBinding
-
         return SessionIOBinding.over(self)
 
     def _run(self, run_options):
@@ -127,6 +125,34 @@ class IOBinding:
         if name not in known:
             raise CallerError(f"there is no {kind} {name!r}; the {kind}s are {', '.join(map(repr, known)) or 'none'}")
         return name
+
+
+class SessionIOBinding(IOBinding):
+    """The inner binding: made from `session._sess`, with devices in place of their names."""
+
+    def __init__(self, session: Any) -> None:
+        super().__init__(session._session)
+
+    @classmethod
+    def over(cls, binding: IOBinding) -> SessionIOBinding:
+        """The inner binding of a binding, whose state both share."""
+        made = cls.__new__(cls)
+        made.__dict__ = binding.__dict__
+        return made
+
+    def bind_input(self, name: str, source: OrtDevice | Any, element_type: ElementType = "f4", shape: Sequence[int] = (), buffer_ptr: int = 0) -> None:  # type: ignore[override]
+        """bind_input(name, device, element type, shape, address), or bind_input(name, array)."""
+        if isinstance(source, OrtDevice):
+            super().bind_input(name, source, 0, element_type, shape, buffer_ptr)
+        else:
+            self.bind_cpu_input(name, source)
+
+    def bind_output(self, name: str, device: OrtDevice | str = "cpu", *place: Any) -> None:  # type: ignore[override]
+        """bind_output(name, device), or bind_output(name, device, element type, shape, address)."""
+        super().bind_output(name, device, 0, *place)
+
+    def get_outputs(self) -> OrtValueVector:
+        return self.get_outputs_as_ortvaluevector()
 
 
 def _ort_value(value, name):

@@ -12,6 +12,7 @@ from .counts import argument_text, whole
 from .errors import CallerError, Error, UnsupportedError
 from .models import Model, issue_warnings, kind_of, model_source
 from .onnxruntime_errors import name_loading_error
+from .option_checks import PATH, checked
 from .options import SessionOptions, checked_options
 from .replacing import are_one_file
 from .rewriting import as_options_ask
@@ -86,13 +87,14 @@ def compile_model(
     how.allow_steps = bool(allow_steps)
     how.shapes = [_shape_case(case) for case in _cases("shapes", shapes)]
     how.samples = _samples(_cases("samples", samples), source, reading)
+    library = checked("compile: path", path, PATH)
     if header is not None:
-        how.header = os.fspath(header)
-    for written in (path, header):
-        if written is not None and isinstance(source, str) and are_one_file(written, source):
-            raise CallerError(f"{os.fspath(written)} is the model itself; the library and its header need names of their own")
+        how.header = checked("compile: header", header, PATH)
+    for written in (library, how.header):
+        if written and isinstance(source, str) and are_one_file(written, source):
+            raise CallerError(f"{written} is the model itself; the library and its header need names of their own")
     try:
-        fields, found = _rondel.compile_model(source, os.fspath(path), how, progress)
+        fields, found = _rondel.compile_model(source, library, how, progress)
     except Error as error:
         if error.frames or not isinstance(error, CallerError):  # else it may be about a shape or a place
             name_loading_error(error, source)
@@ -109,7 +111,7 @@ class CompiledModel(InferenceSession):
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = os.path.abspath(os.fspath(path))
+        self._path = os.path.abspath(checked("load_compiled: path", path, PATH))
         self._source = None
         self._initialize(_rondel.CompiledModel(self._path), SessionOptions())
 

@@ -7,8 +7,8 @@ from typing import Any, overload
 
 from . import _rondel
 from .errors import CallerError
-from .models import issue_warnings, model_source
-from .option_checks import boolean, integer, path_text
+from .models import built, issue_warnings, model_source
+from .option_checks import PATH, TRUE_OR_FALSE, checked, integer
 from .options import SessionOptions
 from .rewriting import as_options_ask, require_unchanged
 from .session import InferenceSession
@@ -74,14 +74,13 @@ def export(
     """
     options = _rondel.ExportOptions()
     if opset is not None:
-        options.opset = _argument("opset", opset, "the number of an opset", integer(-(2**31), 2**31 - 1)[1])
-    options.external_data = _argument("external_data", external_data, "True or False", boolean)
-    options.compiled = _argument("compiled", compiled, "True or False", boolean)
-    options.assertions = _argument("assertions", assertions, "True or False", boolean)
+        options.opset = checked("export: opset", opset, ("the number of an opset", integer(-(2**31), 2**31 - 1)[1]))
+    options.external_data = checked("export: external_data", external_data, TRUE_OR_FALSE)
+    options.compiled = checked("export: compiled", compiled, TRUE_OR_FALSE)
+    options.assertions = checked("export: assertions", assertions, TRUE_OR_FALSE)
     if sess_options is not None and not isinstance(sess_options, SessionOptions):
         raise CallerError(f"export: sess_options is {sess_options!r}; expected rondel.SessionOptions")
-    if hasattr(model, "build_session"):
-        model = model.build_session()
+    model = built(model)
     if isinstance(model, InferenceSession):
         require_unchanged(sess_options, "a session")
         source = model._with_graph("export")
@@ -90,14 +89,7 @@ def export(
     if path is None:
         made, _, found = _rondel.export_bytes(source, options)
     else:
-        report, found = _rondel.export_file(source, _argument("path", path, "a path", path_text), options)
+        report, found = _rondel.export_file(source, checked("export: path", path, PATH), options)
         made = ExportReport(report)
     issue_warnings(found, stacklevel=3)
     return made
-
-
-def _argument(name, value, expected, check):
-    try:
-        return check(value)
-    except (TypeError, ValueError):
-        raise CallerError(f"export: {name} is {value!r}; expected {expected}") from None

@@ -10,7 +10,8 @@ import numpy as np
 from . import _rondel
 from .errors import CallerError
 from .metadata import NodeArg
-from .models import issue_warnings, kind_of, model_source, require_onnx
+from .models import built, issue_warnings, kind_of, model_source, require_onnx
+from .option_checks import is_unicode
 from .options import SessionOptions
 from .rewriting import as_options_ask, require_unchanged, without_changes
 from .session import InferenceSession
@@ -144,16 +145,15 @@ def _fill(options, function, wrt, outputs, stop_gradient, prefix, sess_options):
     options.wrt = _names(function, "wrt", wrt)
     options.outputs = _names(function, "outputs", outputs)
     options.stop_gradient = _names(function, "stop_gradient", stop_gradient)
-    if not isinstance(prefix, str):
-        raise CallerError(f"{function}: prefix is {prefix!r}; expected a str")
+    if not is_unicode(prefix):
+        raise CallerError(f"{function}: prefix is {prefix!r}; expected a str that UTF-8 can hold")
     options.prefix = prefix
     if sess_options is not None and not isinstance(sess_options, SessionOptions):
         raise CallerError(f"{function}: sess_options is {sess_options!r}; expected rondel.SessionOptions")
 
 
 def _written(differentiate, model, options, sess_options, stacklevel):
-    if hasattr(model, "build_session"):
-        model = model.build_session()
+    model = built(model)
     if isinstance(model, InferenceSession):
         require_unchanged(sess_options, "a session")
         source = model._with_graph("a gradient or tangent")
@@ -173,7 +173,7 @@ def _names(function, argument, names):
         listed = [names] if isinstance(names, str) else list(names)
     except TypeError:
         listed = [None]
-    if not all(isinstance(name, str) for name in listed):
+    if not all(is_unicode(name) for name in listed):
         raise CallerError(f"{function}: {argument} is {names!r}; expected names")
     if not listed and argument in ("outputs", "seed"):
         raise CallerError(f"{function}: {argument} is empty; leave it out for the usual ones")

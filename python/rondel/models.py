@@ -12,12 +12,16 @@ Model = Any
 """A path, bytes, an onnx.ModelProto, an InferenceSession or a network."""
 
 
+def built(model: Model) -> Model:
+    """The session of a network; any other model as it is."""
+    return model.build_session() if hasattr(model, "build_session") and not isinstance(model, type) else model
+
+
 def model_source(model: Model) -> str | bytes:
     """Converts a path, bytes, protobuf object, session or network to what the engine takes: a path or bytes."""
     if isinstance(model, (bytes, bytearray, memoryview)):
         return bytes(model)
-    if hasattr(model, "build_session") and not isinstance(model, type):
-        model = model.build_session()
+    model = built(model)
     if hasattr(model, "_as_onnx") and not isinstance(model, type):
         return model._as_onnx()
     try:
@@ -27,7 +31,9 @@ def model_source(model: Model) -> str | bytes:
             return model.SerializeToString()
     except Exception as error:  # protobuf has exceptions of its own
         raise CallerError(f"the model {model!r:.100} cannot be read: {error}") from error
-    raise CallerError(f"the model is a {kind_of(model)}; expected a path, bytes, a ModelProto, a session or a network")
+    makes_session = callable(getattr(model, "session", None)) and not isinstance(model, type)  # rondel.mdf.Model
+    hint = "; its method session(...) makes a session" if makes_session else ""
+    raise CallerError(f"the model is a {kind_of(model)}; expected a path, bytes, a ModelProto, a session or a network{hint}")
 
 
 def require_onnx(what: str) -> None:

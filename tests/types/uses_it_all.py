@@ -167,7 +167,7 @@ def programs() -> None:
     session["t"] = X
     del session["t"]
     assert_type(session.names(), list[str])
-    assert_type(session.kind("t"), str)
+    assert_type(session.kind("t"), tuple[str, np.dtype[Any], tuple[int, ...]] | None)
     assert_type(session.export("x = 1", "m.onnx"), rondel.ExportReport)
     print(deepx.instructions()[0].usage, deepx.help("add"), deepx.formatted("x"), deepx.ends_in_block("x"), len(session), list(session))
 

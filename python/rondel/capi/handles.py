@@ -1,15 +1,14 @@
-"""What onnxruntime's classes wrap: the inner session that `session._sess` is, and the inner binding."""
+"""What onnxruntime's session wraps: the inner session that `session._sess` is."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ..binding import IOBinding
-from ..device import OrtDevice
 from ..metadata import ModelMetadata, NodeArg
-from ..ort_value import ElementType, OrtValue, OrtValueVector
+from ..ort_value import OrtValue, OrtValueVector
 
 
 class SessionHandle:
@@ -44,34 +43,6 @@ class SessionHandle:
     @property
     def model_meta(self) -> ModelMetadata:
         return self._session.get_modelmeta()
-
-
-class SessionIOBinding(IOBinding):
-    """The inner binding: made from `session._sess`, with devices in place of their names."""
-
-    def __init__(self, session: SessionHandle) -> None:
-        super().__init__(session._session)
-
-    @classmethod
-    def over(cls, binding: IOBinding) -> SessionIOBinding:
-        """The inner binding of a binding, whose state both share."""
-        made = cls.__new__(cls)
-        made.__dict__ = binding.__dict__
-        return made
-
-    def bind_input(self, name: str, source: OrtDevice | Any, element_type: ElementType = "f4", shape: Sequence[int] = (), buffer_ptr: int = 0) -> None:  # type: ignore[override]
-        """bind_input(name, device, element type, shape, address), or bind_input(name, array)."""
-        if isinstance(source, OrtDevice):
-            super().bind_input(name, source, 0, element_type, shape, buffer_ptr)
-        else:
-            self.bind_cpu_input(name, source)
-
-    def bind_output(self, name: str, device: OrtDevice | str = "cpu", *place: Any) -> None:  # type: ignore[override]
-        """bind_output(name, device), or bind_output(name, device, element type, shape, address)."""
-        super().bind_output(name, device, 0, *place)
-
-    def get_outputs(self) -> OrtValueVector:
-        return self.get_outputs_as_ortvaluevector()
 
 
 def is_dlpack_uint8_tensor(capsule: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..binding import SessionIOBinding
 from ..device import OrtDevice
 from ..enumerations import ExecutionMode, ExecutionOrder, GraphOptimizationLevel
 from ..logs import set_default_logger_callback, set_default_logger_severity, set_default_logger_verbosity
@@ -27,7 +28,7 @@ from ..ort_value import OrtValue, OrtValueVector, copy_tensors
 from ..providers import get_all_providers, get_available_providers
 from ..runtime import disable_telemetry_events, enable_telemetry_events, get_build_info, get_device, get_version_string
 from ..sparse import OrtSparseFormat, SparseCooView, SparseCsrView, SparseTensor
-from .handles import SessionIOBinding, is_dlpack_uint8_tensor
+from .handles import is_dlpack_uint8_tensor
 
 
 def get_default_session_options() -> SessionOptions:

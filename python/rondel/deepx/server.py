@@ -38,9 +38,9 @@ class Server:
         self._socket = socket.socket(family, socket.SOCK_DGRAM)
         try:
             self._socket.bind(place)
-        except OSError:
+        except OSError as error:
             self._socket.close()
-            raise
+            raise CallerError(f"the address is {address!r}: {error.strerror or error}") from error
 
     @property
     def address(self) -> str:
@@ -97,10 +97,10 @@ def _answer(about, error):
 def _resolved(address):
     """(address family, socket address) of "host:port"."""
     host, colon, port = str(address).rpartition(":")
-    if not (colon and host and port.isdecimal() and int(port) < 2**16):
+    if not (colon and host and port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) < 2**16):
         raise CallerError(f"the address is {address!r}; expected HOST:PORT, as in 127.0.0.1:8080")
     try:
         family, _, _, _, place = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM)[0]
-    except socket.gaierror as error:
-        raise CallerError(f"there is no host {host!r}: {error.strerror}") from None
+    except (socket.gaierror, UnicodeError) as error:  # UnicodeError: no name of a host has these characters or this length
+        raise CallerError(f"there is no host {host!r}: {getattr(error, 'strerror', error)}") from None
     return family, place

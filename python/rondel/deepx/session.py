@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from .. import _rondel, arrays
 from ..errors import CallerError, Error
 from ..exporting import ExportReport
-from ..option_checks import boolean, integer, path_text, seconds
+from ..option_checks import PATH, TRUE_OR_FALSE, checked, integer, is_unicode, seconds
 from .files import Folder
 
 _engine = _rondel.deepx
@@ -41,12 +42,12 @@ class Session(MutableMapping[str, Any]):
         jit: bool = True,
     ) -> None:
         self._session = _engine.Session(
-            max_memory_bytes=None if max_memory_bytes is None else _checked("max_memory_bytes", max_memory_bytes, integer(0, 2**64 - 1)),
-            seed=_checked("seed", seed, integer(0, 2**64 - 1)),
-            max_trips=_MOST if max_trips is None else _checked("max_trips", max_trips, integer(0, _MOST)),
-            threads=_checked("threads", threads, integer(0, 2**31 - 1)),
-            jit=_checked("jit", jit, ("True or False", boolean)),
-            folder=folder if folder is None or hasattr(folder, "load_data") else Folder(path_text(folder), max_memory_bytes),
+            max_memory_bytes=None if max_memory_bytes is None else checked("max_memory_bytes", max_memory_bytes, integer(0, 2**64 - 1)),
+            seed=checked("seed", seed, integer(0, 2**64 - 1)),
+            max_trips=_MOST if max_trips is None else checked("max_trips", max_trips, integer(0, _MOST)),
+            threads=checked("threads", threads, integer(0, 2**31 - 1)),
+            jit=checked("jit", jit, TRUE_OR_FALSE),
+            folder=folder if folder is None or hasattr(folder, "load_data") else Folder(checked("folder", folder, PATH), max_memory_bytes),
         )
 
     def run(
@@ -74,7 +75,7 @@ class Session(MutableMapping[str, Any]):
         """
         failures = self._session.run(
             _program(text),
-            _checked("keep_going", keep_going, ("True or False", boolean)),
+            checked("keep_going", keep_going, TRUE_OR_FALSE),
             _callback("on_print", on_print) or _print,
             _callback("on_line", on_line),
             checked_seconds("deadline", deadline),
@@ -92,17 +93,17 @@ class Session(MutableMapping[str, Any]):
         """
         options = _rondel.ExportOptions()
         if opset is not None:
-            options.opset = _checked("opset", opset, integer(-(2**31), 2**31 - 1))
-        options.assertions = _checked("assertions", assertions, ("True or False", boolean))
-        return ExportReport(self._session.export_program(_program(text), path_text(path), options))
+            options.opset = checked("opset", opset, integer(-(2**31), 2**31 - 1))
+        options.assertions = checked("assertions", assertions, TRUE_OR_FALSE)
+        return ExportReport(self._session.export_program(_program(text), checked("path", path, PATH), options))
 
     def names(self) -> list[str]:
         """All names, sorted."""
         return self._session.names()
 
-    def kind(self, name: str) -> str:
+    def kind(self, name: str) -> tuple[str, np.dtype[Any], tuple[int, ...]] | None:
         """(kind, dtype, shape) of a name. kind: "argument", "vector" or "tensor"; dtype: NumPy's. None for an unknown name."""
-        found = self._session.find(name)
+        found = self._session.find(_name(name))
         return None if found is None else (found[0], arrays.numpy_dtype(found[1]), found[2])
 
     def __getitem__(self, name: str) -> Any:
@@ -111,9 +112,7 @@ class Session(MutableMapping[str, Any]):
         return arrays.from_value(self._session.get(name), name)
 
     def __setitem__(self, name: str, value: Any) -> None:
-        if not isinstance(name, str):
-            raise CallerError(f"a name is {name!r}; expected a str")
-        self._session.set(name, arrays.to_value(value, f"'{name}'", ""))
+        self._session.set(_name(name), arrays.to_value(value, f"'{name}'", ""))
 
     def __delitem__(self, name: str) -> None:
         if name not in self:
@@ -121,7 +120,7 @@ class Session(MutableMapping[str, Any]):
         self._session.erase(name)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self._session.find(name) is not None
+        return is_unicode(name) and self._session.find(name) is not None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names())
@@ -151,7 +150,7 @@ def instructions() -> list[Instruction]:
 
 def help(name: str) -> str:
     """The documentation of an instruction, a few lines. Raises CallerError for an unknown name."""
-    return _engine.help(name)
+    return _engine.help(_name(name))
 
 
 def formatted(text: str | bytes) -> str:
@@ -163,6 +162,12 @@ def formatted(text: str | bytes) -> str:
 def ends_in_block(text: str | bytes) -> bool:
     """Whether a program ends inside a block, so that more lines must follow."""
     return _engine.ends_in_block(_program(text))
+
+
+def _name(name):
+    if not is_unicode(name):
+        raise CallerError(f"a name is {name!r}; expected a str")
+    return name
 
 
 def _print(text):
@@ -177,7 +182,7 @@ def _callback(name, value):
 
 def _program(text):
     if isinstance(text, str):
-        return text.encode("utf-8", "surrogateescape")
+        return text.encode("utf-8", "surrogatepass")  # the engine tells of a lone surrogate with line and column
     if isinstance(text, (bytes, bytearray, memoryview)):
         return bytes(text)
     raise CallerError(f"the program is a {type(text).__name__}; expected a str, or bytes of UTF-8")
@@ -185,13 +190,4 @@ def _program(text):
 
 def checked_seconds(name: str, value: float | None) -> float | None:
     """A time in seconds as a float, or None. Raises CallerError for any other value."""
-    return _checked(name, value, ("a time in seconds, 0 or more, or None", seconds))
-
-
-def _checked(name, value, rule):
-    """The value, checked by a rule of options.py: (expected, check)."""
-    expected, check = rule
-    try:
-        return check(value)
-    except (TypeError, ValueError, OverflowError):
-        raise CallerError(f"{name} is {value!r}; expected {expected}") from None
+    return checked(name, value, ("a time in seconds, 0 or more, or None", seconds))

@@ -8,6 +8,7 @@ import numpy as np
 from .. import _rondel, arrays
 from ..errors import CallerError
 from ..metadata import extent_of
+from ..models import built
 from . import numbers, traces, tracing
 from .traced import Traced
 
@@ -34,8 +35,7 @@ def is_plain_graph(body) -> bool:
 def existing(body, opset: int, what: str, written_in: int | None = None) -> Body | None:
     """A GraphProto, a ModelProto, a session or a network as a body for a node of `opset`; None for a function.
     written_in: the opset of a GraphProto, which does not contain one; None: `opset`."""
-    if hasattr(body, "build_session"):  # rondel.network.Network
-        body = body.build_session()
+    body = built(body)
     if hasattr(body, "get_outputs") and hasattr(body, "_session"):  # rondel.InferenceSession
         return Body(_rondel.body_of_model(body._with_graph("a body"), opset), len(body.get_outputs()))
     if is_plain_graph(body):

@@ -10,7 +10,8 @@ import numpy as np
 
 from .. import arrays
 from ..errors import CallerError, UnsupportedError
-from .model import Model, load, loads
+from ..option_checks import checked, number
+from .model import Model, load
 
 #: The most evaluations that are computed ahead, and the most bytes that their values may hold.
 _MOST_AHEAD = 256
@@ -64,10 +65,7 @@ class EvaluableGraph:
         """
         if array_format != "numpy":
             raise UnsupportedError(f"array_format is {array_format!r}; expected 'numpy'")
-        try:
-            dt = None if time_increment is None else float(time_increment)
-        except (TypeError, ValueError):
-            raise CallerError(f"time_increment is {time_increment!r}; expected a number or None") from None
+        dt = None if time_increment is None else checked("time_increment", time_increment, ("a number or None", number))
         given = dict(self._inbox)
         for port in self._inputs if initializer else ():
             if port.id in initializer:
@@ -147,8 +145,8 @@ class EvaluableInput:
         return None if self._ahead.evaluated else self._default
 
     def set_input_value(self, value: Any) -> None:
-        """Gives the port a number, a list or an array, which is copied. If the port's `reduce` is "add" or "multiply", further values and the values of edges
-        are added or multiplied; if it is "overwrite", the value of an edge wins.
+        """Gives the port a number, a list or an array, which is copied. If the port's `reduce` is "add" or "multiply", further values and
+        the values of edges are added or multiplied; if it is "overwrite", the value of an edge wins.
         """
         self._inbox[self.name] = self.joined(value)
 
@@ -159,7 +157,12 @@ class EvaluableInput:
                 value = np.array(value)
             except ValueError as error:
                 raise CallerError(f"the value of input port '{self.id}' makes no array: {error}") from None
-        return self._join(self._inbox[self.name], value) if self.name in self._inbox else value
+        if self.name not in self._inbox:
+            return value
+        try:
+            return self._join(self._inbox[self.name], value)
+        except (TypeError, ValueError) as error:
+            raise CallerError(f"the values of input port '{self.id}' do not go together: {error}") from None
 
 
 class _Ahead:

@@ -30,8 +30,9 @@ def install() -> None:
 
     Replaces `run_onnx_op`, `predict_with_onnxruntime`, and the functions `loop`, `scan` and `if` of modeci_mdf.functions.onnx, and
     makes onnx::Loop, onnx::Scan and onnx::If functions of MDF models. Inputs are converted as modeci_mdf does: float64
-    becomes float32 and int32 becomes int64. An operator that Rondel does not have is evaluated as before. Calling `install`
-    again changes nothing; `uninstall` undoes it. Raises CallerError if modeci_mdf is not installed.
+    becomes float32 and int32 becomes int64. An operator that Rondel does not have is evaluated as before. A Split by lengths gives all
+    its parts; with ONNX Runtime it fails there, because modeci_mdf requests one. Calling `install` again changes nothing; `uninstall`
+    undoes it. Raises CallerError if modeci_mdf is not installed.
     """
     if _replaced:
         return
@@ -51,10 +52,10 @@ def install() -> None:
             return replaced["run_onnx_op"](op_name, inputs, output_names, opset_version, **attributes)
         values = [functions.convert_type(x) for x in inputs.values()]
         try:
-            results = found.call(tuple(_like_first(found.op, values, list(inputs))), {**attributes, **_count(found.op, output_names, {**inputs, **attributes})})
+            results = found.call(tuple(_like_first(found.op, values)), {**attributes, **_count(found.op, output_names, {**inputs, **attributes})})
         except UnsupportedError:
             return replaced["run_onnx_op"](op_name, inputs, output_names, opset_version, **attributes)
-        return dict(zip(output_names, results if isinstance(results, tuple) else (results,)))
+        return _by_name(found.op, output_names, results if isinstance(results, tuple) else (results,))
 
     def predict_with_onnxruntime(model_def, *inputs):
         try:
@@ -98,7 +99,7 @@ def predict(model_def, *inputs) -> dict:
     return {p.name: x for p, x in zip(session.get_outputs(), results)}
 
 
-def _like_first(op, values, names):
+def _like_first(op, values):
     """The values, with the fill value of Pad in the dtype of the padded array."""
     if op.name != "Pad" or len(values) < 3 or values[2] is None:
         return values
@@ -110,6 +111,12 @@ def _count(op, names, given):
     if op.name == "Split" and any(given.get(name) is not None for name in ("split", "num_outputs")):
         return {}
     return {"outputs": len(names)} if any(p.form != "single" for p in op.outputs) else {}
+
+
+def _by_name(op, names, results):
+    """{name: result}. Parts of a Split beyond the names, of which modeci_mdf gives one, are named "outputs[1]" and so on."""
+    more = [f"{names[-1]}[{k}]" for k in range(1, len(results) - len(names) + 1)] if op.name == "Split" else []
+    return dict(zip([*names, *more], results))
 
 
 def _control_function(op_name, functions):

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import CallerError
-from ..option_checks import path_text
+from ..option_checks import is_unicode, path_text
 
 
 def describe(x) -> str:
@@ -114,10 +114,8 @@ def as_float(x) -> float:
 def as_str(x) -> str:
     if not isinstance(x, str) or "\0" in x:
         raise WrongArgument("a str (without NUL)")
-    try:
-        x.encode()
-    except UnicodeEncodeError:
-        raise WrongArgument("a str of whole characters (a surrogate stands alone in it)") from None
+    if not is_unicode(x):
+        raise WrongArgument("a str of whole characters (a surrogate stands alone in it)")
     return x
 
 

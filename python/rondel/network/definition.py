@@ -111,26 +111,26 @@ class Network(NoOpContextManager, ExplainsMissingNames):
     @checked
     def mark_output(self, tensor: ITensor) -> None:
         """Makes the tensor an output of the network, under the tensor's name."""
-        self._raw.mark_output(tensor._raw)
+        self._call_engine("mark_output", tensor._raw)
 
     @checked
     def unmark_output(self, tensor: ITensor) -> None:
-        self._raw.unmark_output(tensor._raw)
+        self._call_engine("unmark_output", tensor._raw)
 
     @checked
     def get_input(self, index: int) -> ITensor:
         """Input `index`, in the order they were added."""
-        return self._tensor(self._raw.get_input(index))
+        return self._tensor(self._call_engine("get_input", index))
 
     @checked
     def get_output(self, index: int) -> ITensor:
         """Output `index`, in the order they were marked."""
-        return self._tensor(self._raw.get_output(index))
+        return self._tensor(self._call_engine("get_output", index))
 
     @checked
     def get_layer(self, index: int) -> ILayer:
         """Layer `index`, in the order they were added. network[index] and iteration use the same order."""
-        return wrap(self, self._raw.get_layer(index))
+        return wrap(self, self._call_engine("get_layer", index))
 
     @checked
     def __getitem__(self, index: int) -> ILayer:

@@ -7,7 +7,9 @@ from typing import Any, NewType
 import numpy as np
 
 from .. import _rondel, arrays
+from ..counts import whole
 from ..errors import CallerError
+from ..ort_value import array_at
 from .arguments import Attribute, Axes, Number, WrongArgument, converter, describe, whole_numbers
 
 DataType = _rondel.network.DataType
@@ -129,7 +131,7 @@ class Weights:
     """Elements of a constant or of a layer: a copy of an array, so later changes of the array have no effect.
 
     Weights(array) takes every dtype. Python numbers become INT64, FLOAT or BOOL. Weights(DataType.FLOAT) is empty.
-    Weights(type, ptr, count) copies `count` elements from an address, as in TensorRT.
+    Weights(type, ptr, count) copies `count` elements from an address, as in TensorRT: those of 4 and 2 bits are packed, low bits first.
     """
 
     __slots__ = ("_array", "_dtype")
@@ -186,13 +188,23 @@ def _packed(array, bits):
     return np.bitwise_or.reduce(fields.reshape(-1, each) << shifts, axis=1)
 
 
-def _from_address(dtype, ptr, count):
-    import ctypes
+def _unpacked(packed, name, count):
+    """The first elements of bytes as `_packed` makes them."""
+    bits = _BITS[name]
+    fields = (packed[:, np.newaxis] >> np.arange(0, 8, bits, dtype=np.uint8)).reshape(-1)[:count] << (8 - bits)
+    if name.startswith("f"):
+        return (fields >> (8 - bits)).view(arrays.numpy_dtype(name))
+    return (fields.view(np.int8 if name.startswith("i") else np.uint8) >> (8 - bits)).astype(arrays.numpy_dtype(name))
 
-    if not isinstance(dtype, DataType) or not isinstance(ptr, int) or not isinstance(count, int) or count < 0:
+
+def _from_address(dtype, ptr, count):
+    number = whole(count)
+    if not isinstance(dtype, DataType) or number is None or number < 0:
         raise CallerError("Weights(type, ptr, count) takes a DataType, an address and a number of elements")
-    to = np.dtype(nptype(dtype))
-    return np.frombuffer((ctypes.c_char * (count * to.itemsize)).from_address(ptr), to).copy()
+    name = _NAMES[dtype]
+    if name in _BITS:
+        return _unpacked(array_at(ptr, np.uint8, [-(-number * _BITS[name] // 8)]), name, number)
+    return array_at(ptr, nptype(dtype), [number])
 
 
 @converter(Weights)

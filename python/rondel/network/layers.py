@@ -10,7 +10,7 @@ from .._rondel.network import DataType, LayerType
 from ..missing_names import ExplainsMissingNames
 from .arguments import WrongArgument, checked, converter
 from .foundation import add_attributes
-from .not_here import TENSOR
+from .not_here import CONVOLUTION, PADDING, POOLING, TENSOR
 
 _CLASSES = {}  # all classes of this file and of loops.py, by name
 
@@ -71,7 +71,7 @@ def as_tensor(x):
     raise WrongArgument("a tensor (ITensor); add_constant makes one of numbers")
 
 
-class ILayer(Handle):
+class ILayer(Handle, ExplainsMissingNames):
     """A step of a network."""
 
     __slots__ = ()
@@ -149,6 +149,7 @@ class IConstantLayer(ILayer):
 
 class IConvolutionLayer(ILayer):
     __slots__ = ()
+    _missing_names = CONVOLUTION
 
 
 class ICumulativeLayer(ILayer):
@@ -201,10 +202,12 @@ class IOneHotLayer(ILayer):
 
 class IPaddingLayer(ILayer):
     __slots__ = ()
+    _missing_names = PADDING
 
 
 class IPoolingLayer(ILayer):
     __slots__ = ()
+    _missing_names = POOLING
 
 
 class IQuantizeLayer(ILayer):

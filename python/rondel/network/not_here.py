@@ -70,6 +70,24 @@ TENSOR = {
     "broadcast_across_batch": "the batch is an axis like others; leave the line out",
 }
 
+CONVOLUTION = {
+    "kernel_size": "kernel_size_nd is",
+    "stride": "stride_nd is",
+    "padding": "padding_nd is",
+    "dilation": "dilation_nd is",
+}
+
+POOLING = {
+    "window_size": "window_size_nd is",
+    "stride": "stride_nd is",
+    "padding": "padding_nd is",
+}
+
+PADDING = {
+    "pre_padding": "pre_padding_nd is",
+    "post_padding": "post_padding_nd is",
+}
+
 BUILDER = {
     "build_serialized_network": _ENGINE,
     "build_engine_with_config": _ENGINE,

@@ -5,6 +5,7 @@ import os
 import pathlib
 import stat
 import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -129,6 +130,7 @@ def test_a_block_does_not_begin_where_its_file_cannot_be_written(tmp_path):
 
 
 def test_no_file_is_replaced_before_all_are_complete(tmp_path, monkeypatch):
+    from rondel.errors import CallerError
     from rondel_cli.files import write_all
 
     paths = [tmp_path / name for name in ("first", "second", "third")]
@@ -142,9 +144,36 @@ def test_no_file_is_replaced_before_all_are_complete(tmp_path, monkeypatch):
             raise OSError("no space left on device")
 
     monkeypatch.setattr(os, "fsync", fails_once)
-    with pytest.raises(OSError, match="no space left"):
+    with pytest.raises(CallerError, match="second' cannot be written: no space left"):
         write_all({path: lambda file: file.write(b"new") for path in paths})
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"first": "old", "second": "old", "third": "old"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("deepx", "p.deepx", "--dump", "w=o", "--onnx", "./o"), "--onnx ./o: --dump w=o writes this file"),
+        (("mdf", STATES, "--csv", "o", "--onnx", "o"), "--onnx o: --csv o writes this file"),
+        (("mdf", STATES, "--csv", "o", "--onnx", "link"), "--onnx link: --csv o writes this file"),
+        (("run", "model.onnx", "-i", "x=[[1, 2]]", "-o", ".", "--profile", "z.json"), "--profile z.json: z.json writes this file"),
+    ],
+)
+def test_two_outputs_in_one_file_are_a_wrong_command_line(rondel, arguments, words):
+    pathlib.Path("p.deepx").write_text(PROGRAM)
+    os.symlink("o", "link")
+    zip_map(["no", "yes"])
+    assert rondel(*arguments)[::2] == (2, f"rondel: {words}\n")
+    assert files() == ["p.deepx"]
+    if arguments[0] == "mdf":
+        assert rondel("mdf", STATES, "--csv", "/dev/null", "--onnx", "/dev/null")[0] == 0
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_full_disk_is_told_with_the_name_of_the_file(rondel):
+    saved(SQUARE)
+    for arguments in (("convert", "model.onnx", "-o"), ("grad", "model.onnx", "--wrt", "x", "-o"), ("mdf", STATES, "--csv")):
+        code, out, err = rondel(*arguments, "/dev/full")
+        assert (code, out, err) == (1, "", "rondel: '/dev/full' cannot be written: No space left on device\n")
 
 
 # ---- output that nobody reads ---------------------------------------------------------------------------
@@ -179,7 +208,27 @@ def test_codes_of_commands_whose_output_nobody_reads(tmp_path, monkeypatch, unbu
     assert b"Exception" not in done.stderr
     with open("/dev/full", "wb") as full:
         done = command("cache", stdout=full, stderr=subprocess.PIPE, env=environment)
-    assert done.returncode == 1 and done.stderr.startswith(b"rondel: ") and done.stderr.count(b"\n") == 1
+    assert done.returncode == 1 and done.stderr == b"rondel: standard output: No space left on device\n"
+
+
+def test_streams_that_are_closed_are_as_the_null_device(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    saved(SAME)
+    for closed, arguments, code in ((">&-", "inspect model.onnx", 0), ("<&-", "deepx", 0), (">&- 2>&-", "run nowhere.onnx", 1)):
+        shell = f"exec {sys.executable} -m rondel_cli.main {arguments} {closed}"
+        done = subprocess.run(["sh", "-c", shell], capture_output=True, timeout=120)
+        assert (done.returncode, done.stdout, done.stderr) == (code, b"", b""), closed
+
+
+def test_names_that_standard_output_cannot_encode(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    saved("main (float[1] x) => (float[1] y) { y = Neg (x) }")
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = command("run", "model.onnx", "-i", "x=1", "-o", "über", capture_output=True, env=environment)
+    assert (done.returncode, done.stderr) == (0, b"") and done.stdout.endswith(b"wrote \\xfcber/y.npy\n")
+    odd = os.fsdecode(b"o\xff")
+    done = command("run", "model.onnx", "-i", "x=1", "-o", odd, capture_output=True, env=environment | {"PYTHONIOENCODING": "utf-8"})
+    assert (done.returncode, done.stderr) == (0, b"") and done.stdout.endswith(b"wrote o\\udcff/y.npy\n") and os.path.exists(f"{odd}/y.npy")
 
 
 def test_a_warning_that_nobody_reads_ends_no_run(tmp_path, monkeypatch):

@@ -417,11 +417,21 @@ def test_values_that_programs_do_not_have(value):
 
 
 @pytest.mark.parametrize(
-    "options", [{"seed": -1}, {"max_memory_bytes": "1"}, {"max_trips": -1}, {"threads": 2**40}, {"jit": 1}, {"folder": "/nowhere/x"}]
+    "options", [{"seed": -1}, {"max_memory_bytes": "1"}, {"max_trips": -1}, {"threads": 2**40}, {"jit": 1}, {"folder": "/nowhere/x"}, {"folder": 3}, {"folder": "a\0b"}, {"folder": "\ud800"}]
 )
 def test_wrong_options(options):
     with pytest.raises(CallerError):
         deepx.Session(**options)
+
+
+def test_the_kind_of_a_name():
+    session = session_with(t=np.zeros((2, 3), np.float32))
+    assert session.kind("t") == ("tensor", np.float32, (2, 3)) and session.kind("none") is None
+    for name in (3, "\ud800"):
+        assert name not in session
+        for given in (session.kind, deepx.help, lambda name: session.__setitem__(name, 1)):
+            with pytest.raises(CallerError, match="a name is .*; expected a str"):
+                given(name)
 
 
 def test_a_session_is_used_by_one_at_a_time():

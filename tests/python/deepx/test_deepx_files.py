@@ -218,6 +218,12 @@ def test_what_an_exported_program_loads_is_a_constant(folder):
         deepx.Session().export("load t.npy->x", folder / "n.onnx")
 
 
+@pytest.mark.parametrize("path", [3, "a\0b", "\ud800", None])
+def test_paths_that_no_file_has(path):
+    with pytest.raises(CallerError, match="path is .*; expected a path"):
+        deepx.Session().export("newtensor@float32 [2]->t", path)
+
+
 def test_what_cannot_be_exported(tmp_path):
     session = deepx.Session()
     for text, message in (("argset@int32 1->a", "writes no tensor"), ("add t t->u", "^line 1, column 5: there is no 't'")):
@@ -375,5 +381,11 @@ def test_a_dump_that_fails_names_what_and_where(tmp_path, monkeypatch, capsys):
     assert main(["deepx", "p.deepx", "--dump", "t=t.npy", "--dump", "u=u.npy"]) == 1
     assert capsys.readouterr().err == "rondel: --dump u=u.npy: there is no 'u' at the end of the program\n"
     assert main(["deepx", "p.deepx", "--dump", "t=t.npy", "--dump", "t=./t.npy"]) == 2
-    assert capsys.readouterr().err == "rondel: --dump t=./t.npy: another --dump writes this file\n"
+    assert capsys.readouterr().err == "rondel: --dump t=./t.npy: --dump t=t.npy writes this file\n"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["p.deepx"]
+
+
+@pytest.mark.parametrize("option", [["--keep-going"], ["--dump", "t=t.npy"], ["--onnx", "t.onnx"]])
+def test_options_that_a_server_does_not_have(capsys, option):
+    assert main(["deepx", "serve", "--udp", "127.0.0.1:0", *option]) == 2
+    assert capsys.readouterr().err.startswith(f"rondel: {option[0]}: expected a program; ")

@@ -201,6 +201,11 @@ def test_bytes_that_are_no_text(session, bad):
         session.run(b"add t t->u //id" [:14] + bad)
 
 
+def test_a_text_with_half_of_a_surrogate_pair_is_no_text(session):
+    with pytest.raises(CallerError, match="^line 1, column 7: byte 0xed is not UTF-8"):
+        session.run("add 层 \ud800->u")
+
+
 def test_errors_say_what_to_try(session):
     session.run("newtensor@float32 [3]->row")
     with pytest.raises(CallerError, match="'t' is float32\\[2, 3\\] and 'row' is float32\\[3\\]; .*expand row \\[2 3\\] -> "):

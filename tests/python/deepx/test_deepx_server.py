@@ -87,10 +87,21 @@ def test_answers_are_no_longer_than_a_datagram(server):
     assert len(answer) <= 65_507
 
 
-@pytest.mark.parametrize("address", ["", "8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:-1", ":80"])
+@pytest.mark.parametrize("address", ["", "8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:-1", ":80", "127.0.0.1:²", "127.0.0.1:" + "1" * 5000])
 def test_wrong_addresses(address):
     with pytest.raises(CallerError, match="expected HOST:PORT"):
         deepx.Server(deepx.Session(), address)
+
+
+@pytest.mark.parametrize("host", ["a" * 100, "\ud800", "no.such.host.invalid"])
+def test_hosts_that_there_are_not(host):
+    with pytest.raises(CallerError, match="there is no host"):
+        deepx.Server(deepx.Session(), f"{host}:80")
+
+
+def test_an_address_that_is_taken_is_named():
+    with deepx.Server(deepx.Session(), "127.0.0.1:0") as first, pytest.raises(CallerError, match=f"'{first.address}': "):
+        deepx.Server(deepx.Session(), first.address)
 
 
 def test_random_datagrams(tmp_path):

@@ -121,6 +121,9 @@ def test_sizes_that_data_decide_are_compiled_for_samples(tmp_path):
     agree(loaded.run(None, feeds), rondel.InferenceSession(proto).run(None, feeds))
     with pytest.raises(rondel.CallerError, match="samples is a int; expected a dict by the names of inputs, or a list"):
         rondel.compile_model(proto, tmp_path / "m.so", samples=3)
+    for call in (lambda: rondel.compile_model(proto, 3), lambda: rondel.compile_model(proto, tmp_path / "m.so", header=3), lambda: rondel.load_compiled(3)):
+        with pytest.raises(rondel.CallerError, match="(path|header) is 3; expected a path"):
+            call()
 
 
 @pytest.mark.parametrize("batch", ["2", "b"])

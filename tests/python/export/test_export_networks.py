@@ -6,7 +6,7 @@ import pytest
 import rondel
 from models import agree, f32, in_onnxruntime, refused, same, session
 from nets import F32, I64, Net
-from rondel.network import MatrixOperation, PaddingMode, PoolingType
+from rondel.network import MatrixOperation, Network, PaddingMode, PoolingType
 
 
 def test_a_network_is_saved_as_onnx(tmp_path):
@@ -169,3 +169,16 @@ def test_loops_that_nobody_named_have_a_name(tmp_path):
 def test_arguments_of_another_kind_are_refused(wrong):
     with refused(rondel.CallerError, next(iter(wrong)), "expected"):
         rondel.export(counting_network(), **wrong)
+
+
+def test_the_class_of_networks_is_no_model():
+    for use in (rondel.export, rondel.InferenceSession, lambda model: rondel.grad(model, "x")):
+        with refused(rondel.CallerError, "the model is a class (Network)"):
+            use(Network)
+
+
+def test_a_model_in_mdf_says_how_it_becomes_one():
+    model = rondel.mdf.loads({"m": {"graphs": {"g": {"nodes": {"a": {"output_ports": {"y": {"value": "1"}}}}}}}})
+    with refused(rondel.CallerError, "the model is a Model", "session(...) makes a session"):
+        rondel.export(model)
+    assert rondel.export(model.session())

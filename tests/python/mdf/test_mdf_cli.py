@@ -38,6 +38,18 @@ def test_settings_and_a_sweep(run):
     assert code == 0 and "float64[6, 2]" in out
 
 
+@pytest.mark.parametrize(("value", "code", "words"), [("[", 2, "neither a number nor a list"), ("[" * 5000, 2, "neither a number nor a list"), ("[]", 1, "no points")])
+def test_values_that_are_none(run, value, code, words):
+    found, out, err = run("mdf", MODELS / "states.json", "--set", f"sine_node.period={value}")
+    assert (found, out) == (code, "") and words in err and len(err) < 3000
+
+
+@pytest.mark.parametrize("more", [(), ("--table", "t.csv")])
+def test_a_value_that_is_given_twice_is_a_wrong_command_line(run, more):
+    code, out, err = run("mdf", MODELS / "states.json", "--set", "sine_node.period=0.2:0.4:2", "--set", "sine_node.period=2", *more)
+    assert (code, out, err) == (2, "", "rondel: --set sine_node.period: it is given twice\n")
+
+
 @pytest.mark.parametrize("file", ["states.json", "newton_cooling.yaml", "rnn.json", "iafs.yaml"])
 def test_the_onnx_model_runs_elsewhere(run, file):
     code, out, _ = run("mdf", MODELS / file, "--steps", 40, "--dt", 0.1, "--onnx", "out.onnx")

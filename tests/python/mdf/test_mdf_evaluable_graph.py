@@ -206,6 +206,11 @@ def test_a_list_is_an_array_and_an_array_is_copied(reduce, expected):
     assert port.curr_value.tolist() == expected
     with pytest.raises(rondel.CallerError, match="the value of input port 'x' makes no array"):
         port.set_input_value([[1, 2], [3]])
+    if reduce != "overwrite":
+        for other in ([1, 2, 3], None):
+            with pytest.raises(rondel.CallerError, match="the values of input port 'x' do not go together"):
+                port.set_input_value(other)
+        assert port.curr_value.tolist() == expected
 
 
 def test_an_initializer_joins_what_a_port_was_given():
@@ -282,5 +287,7 @@ def test_what_it_has_not():
         graph.evaluate(array_format="tensorflow")
     with pytest.raises(rondel.CallerError, match="time_increment is 'soon'"):
         graph.evaluate("soon")
+    with pytest.raises(rondel.CallerError, match="time_increment is '0.5'"):
+        graph.evaluate("0.5")
     with pytest.raises(rondel.CallerError, match="expected a Model or a Graph of modeci_mdf"):
         EvaluableGraph(Node(id="n"))

@@ -50,6 +50,12 @@ def installed():
     rondel.mdf.uninstall()
 
 
+def test_all_parts_of_a_split_are_given(installed):
+    first, second = functions.split(A, np.array([1, 2]), 1)
+    assert first.tolist() == [[0], [3]] and second.tolist() == [[1, 2], [4, 5]]
+    assert list(functions.run_onnx_op("Split", {"input": A, "split": np.array([1, 1, 1])}, ["a", "b"], axis=1)) == ["a", "b", "b[1]"]
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_functions_give_what_onnx_runtime_gives(name):
     expected = CALLS[name](functions)

@@ -137,6 +137,13 @@ def test_a_sweep_of_vectors_and_of_a_model_with_conditions(tmp_path):
     np.testing.assert_array_equal(got["B.n"], [[1, 1], [2, 2], [3, 3]])
 
 
+def test_a_sweep_without_points_is_refused(tmp_path):
+    _, model = load(tmp_path, LEAK)
+    for given in ({"set": {"A.tau": []}}, {"initial": {"A.v": np.zeros(0)}}):
+        with pytest.raises(rondel.CallerError, match="a sweep has no points; expected one at least"):
+            model.run(3, **given)
+
+
 def test_results_as_a_table(tmp_path):
     frame = rondel.mdf.load(MODELS / "rnn.json").run(4, 0.1, record=["units.x", "wave.t"]).to_pandas()
     assert isinstance(frame, pandas.DataFrame)
@@ -158,7 +165,14 @@ REFUSED = [
     ({"inputs": {"A.x": np.array(2**63, np.uint64)}}, "inputs: 'A.x' is 9223372036854775808; integers are at most 2^63 - 1"),
     ({"set": {"A.tau": [1, 2]}, "initial": {"A.v": [1, 2, 3]}}, "the sweep of 'A.v' has 3 points, that of 'A.tau' 2"),
     ({"steps": -1}, "steps is -1; expected a number of steps, 0 or more"),
+    ({"record": ["A.\ud800"]}, "record is ['A.\\ud800']; expected a list of names"),
+    ({"set": {"A.\ud800": 1}}, "set has the key 'A.\\ud800'; expected names"),
+    ({"steps": True}, "steps is True; expected a number of steps, 0 or more"),
     ({"dt": float("nan")}, "dt is nan; expected a finite number"),
+    ({"dt": "0.5"}, "dt is '0.5'; expected a number"),
+    ({"dt": True}, "dt is True; expected a number"),
+    ({"single_precision": "no"}, "single_precision is 'no'; expected True or False"),
+    ({"progress": "no"}, "progress is 'no'; expected True or False"),
 ]  # fmt: skip
 
 
@@ -426,6 +440,18 @@ def test_a_long_run_shows_a_bar_and_gives_the_same(tmp_path, monkeypatch):
     np.testing.assert_array_equal(got["time"], expected["time"])
 
 
+def test_a_run_with_a_bar_leaves_its_options_as_they_are(tmp_path, monkeypatch):
+    _, model = load(tmp_path, LEAK)
+    options, seen = rondel.RunOptions(deadline=60.0), []
+    monkeypatch.setattr("sys.stderr", Terminal())
+    monkeypatch.setattr("rondel.mdf.model.Progress.update", lambda *_: seen.append(options.deadline))
+    model.run(3000, 0.01, inputs={"A.x": 1.0}, run_options=options)
+    assert set(seen) == {60.0} and len(seen) > 1 and options.deadline == 60.0
+    options.terminate = True
+    with pytest.raises(rondel.Cancelled):
+        model.run(3000, 0.01, inputs={"A.x": 1.0}, run_options=options)
+
+
 def test_a_run_that_needs_more_memory_than_there_is_is_refused_before_the_first_step(tmp_path):
     model = rondel.mdf.load(MODELS / "states.json")
     with pytest.raises(rondel.LimitExceeded, match="does not allow"):
@@ -476,6 +502,9 @@ def test_a_negative_dt_is_refused():
         model.run(3, dt=-0.1)
     with pytest.raises(rondel.CallerError, match="dt is -1"):
         model.simulation().advance(dt=-1)
+    for wrong in ({"evaluations": 0}, {"evaluations": True}, {"dt": "1"}):
+        with pytest.raises(rondel.CallerError, match=f"{next(iter(wrong))} is "):
+            model.simulation().advance(**wrong)
     assert model.run(3, dt=0)["time"].tolist() == [0, 0, 0, 0]
 
 

@@ -156,6 +156,17 @@ def test_a_tensor_of_another_network_is_refused():
         layer.set_input(0, theirs)
 
 
+def test_errors_of_inputs_and_outputs_name_the_method():
+    net = Net()
+    x = net.input("x", ())
+    for method, argument in (("get_input", 1), ("get_output", 0), ("get_layer", 0), ("unmark_output", x)):
+        with refused(rondel.CallerError, f"Network.{method}: "):
+            getattr(net.network, method)(argument)
+    net.network.mark_output(x)
+    with refused(rondel.CallerError, "Network.mark_output: "):
+        net.network.mark_output(x)
+
+
 def test_an_argument_and_a_build_call_a_loop_by_one_name():
     net = Net()
     loop = net.network.add_loop()

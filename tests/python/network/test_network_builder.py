@@ -28,9 +28,15 @@ def test_what_is_not_here_says_why():
 
 def every_name_that_is_not_here():
     net, builder = Net(), trt.Builder()
-    owners = {"Network": net.network, "ITensor": net.input("x", (2,)), "Builder": builder,
-              "IBuilderConfig": builder.create_builder_config(), "rondel.network": trt}  # fmt: skip
-    tables = zip(owners, (not_here.NETWORK, not_here.TENSOR, not_here.BUILDER, not_here.CONFIG, not_here.MODULE), strict=True)
+    image = net.input("image", (1, 1, 4, 4))
+    owners = {
+        "Network": net.network, "ITensor": net.input("x", (2,)),
+        "IConvolutionLayer": net.network.add_convolution_nd(image, 1, (3, 3), np.zeros((1, 1, 3, 3), np.float32)),
+        "IPoolingLayer": net.network.add_pooling_nd(image, trt.PoolingType.MAX, (2, 2)), "IPaddingLayer": net.network.add_padding_nd(image, (0, 1), (0, 1)),
+        "Builder": builder, "IBuilderConfig": builder.create_builder_config(), "rondel.network": trt,
+    }  # fmt: skip
+    names = (not_here.NETWORK, not_here.TENSOR, not_here.CONVOLUTION, not_here.POOLING, not_here.PADDING, not_here.BUILDER, not_here.CONFIG, not_here.MODULE)
+    tables = zip(owners, names, strict=True)
     return [(owners[kind], kind, name, way_out) for kind, table in tables for name, way_out in table.items()]
 
 
@@ -39,7 +45,7 @@ def test_every_name_that_is_not_here_says_why(owner, kind, name, way_out):
     assert not hasattr(owner, name) and name not in trt.__all__
     with refused(rondel.UnsupportedError, f"{kind}.{name} is not here: {way_out}"):
         getattr(owner, name)
-    if kind in ("Network", "ITensor", "Builder"):  # other attributes can be set: a configuration stores them, a module is Python's
+    if kind not in ("IBuilderConfig", "rondel.network"):  # other attributes can be set: a configuration stores them, a module is Python's
         with refused(rondel.UnsupportedError, f"{kind}.{name} is not here: {way_out}"):
             setattr(owner, name, 1)
 
@@ -48,6 +54,8 @@ def test_the_way_out_leads_there():
     ways = [way_out for _, _, _, way_out in every_name_that_is_not_here()]
     named = {word for way in ways for word in re.findall(r"\b(?:add|mark|unmark)_\w+|build_session|to_onnx", way)}
     assert "add_convolution_nd" in named and not [name for name in named if not hasattr(Network, name)]
+    successors = [(owner, way_out.split()[0]) for owner, _, _, way_out in every_name_that_is_not_here() if isinstance(owner, trt.ILayer)]
+    assert len(successors) == 9 and all(hasattr(owner, name) for owner, name in successors)
     with pytest.raises(AttributeError, match="no_such_name"):
         trt.no_such_name  # noqa: B018
 

@@ -223,7 +223,26 @@ def test_weights_are_arrays_of_a_dtype():
     assert trt.Weights(F32).size == 0
     array = np.int32([4, 5])
     assert trt.Weights(DataType.INT32, array.__array_interface__["data"][0], 2).numpy().tolist() == [4, 5]
+    assert len(trt.Weights(F32, 0, 0)) == 0
+    for wrong in ((F32, 0, 2), (DataType.INT4, 0, 2), (F32, "x", 2), (F32, 2**70, 2), (F32, 8, True), (F32, 8, -1), (DataType.STRING, 8, 1), (3, 8, 1)):
+        with pytest.raises(rondel.CallerError):
+            trt.Weights(*wrong)
     assert trt.nptype(DataType.HALF) is np.float16 and trt.volume((2, 3)) == 6 and trt.volume(()) == 1
+
+
+@pytest.mark.parametrize(
+    ("dtype", "packed", "elements"),
+    [
+        (DataType.INT4, [0x21, 0xF3, 0x08], [1, 2, 3, -1, -8]), (DataType.UINT4, [0x21, 0xF3, 0x08], [1, 2, 3, 15, 8]),
+        (DataType.INT2, [0b11100100, 0b10], [0, 1, -2, -1, -2]), (DataType.UINT2, [0b11100100, 0b10], [0, 1, 2, 3, 2]),
+        (DataType.FP4, [0x21, 0xF3, 0x08], [0.5, 1, 1.5, -6, -0.0]),
+    ],
+)  # fmt: skip
+def test_small_elements_at_an_address_are_packed(dtype, packed, elements):
+    memory = np.array(packed, np.uint8)
+    weights = trt.Weights(dtype, memory.__array_interface__["data"][0], 5)
+    assert weights.dtype == dtype and weights.numpy().tolist() == elements
+    assert weights.engine()[2] == 5 and trt.foundation._packed(weights.numpy(), int(8 * dtype.itemsize)).tolist() == packed
 
 
 def test_shapes_may_be_written_in_many_ways():

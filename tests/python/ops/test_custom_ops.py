@@ -535,8 +535,11 @@ def test_the_command_line_loads_ops(command):
     assert command("check", "triple.onnx", "--ops", "none.py")[0] == 2
     code, _, err = command("check", "triple.onnx", "--ops", "broken.py")
     assert code == 1 and "--ops broken.py: it raised ZeroDivisionError: division by zero" in err
-    code, _, err = command("check", "triple.onnx", "--custom", "no_such_module")
-    assert code == 2 and "no such module" in err
+    for name in ("no_such_module", "no_such_package.module"):
+        assert command("check", "triple.onnx", "--custom", name) == (2, "", f"rondel: --custom {name}: there is no such module\n")
+    for name in ("", ".my_ops"):
+        code, _, err = command("check", "triple.onnx", "--custom", name)
+        assert code == 2 and err.startswith(f"rondel: --custom '{name}': expected the name of a module"), err
 
 
 def test_a_gradient_takes_no_name_from_the_user():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -12,6 +11,7 @@ from . import _rondel, not_here
 from .enumerations import ExecutionMode, ExecutionOrder, GraphOptimizationLevel
 from .errors import CallerError
 from .missing_names import missing, warn_once
+from .naming import closest
 from .option_checks import boolean_or_number, file_name, folder, integer, level, member_of, one_of, seconds, text, whole_number
 from .ort_value import OrtValue
 
@@ -80,8 +80,7 @@ class _Checked:
         kind = type(self).__name__
         if name in self._missing_names:
             raise missing(kind, self._missing_names, name)
-        near = difflib.get_close_matches(name, [*self._CHECKS, *self._THEIRS], 1)
-        raise NoSuchOption(f"{kind} has no option '{name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
+        raise NoSuchOption(f"{kind} has no option '{name}'{closest(name, [*self._CHECKS, *self._THEIRS])}")
 
     def _add_entry(self, key, value):
         kind = type(self).__name__

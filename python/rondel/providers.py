@@ -1,11 +1,11 @@
 """Execution providers: onnxruntime's lists of what may run a model. Here it is always the CPU."""
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .errors import CallerError
 from .missing_names import warn
+from .naming import closest
 
 _AVAILABLE = ["CPUExecutionProvider"]
 _ELSEWHERE = [
@@ -59,8 +59,7 @@ def check_providers(
     listed = list(providers) if isinstance(providers, Iterable) and not isinstance(providers, str) else providers
     for name, _ in _pairs(listed, provider_options) if refuse_unknown else []:
         if name not in get_all_providers():
-            near = difflib.get_close_matches(name, get_all_providers(), 1)
-            raise CallerError(f"Unknown Provider Type: {name}" + (f"; did you mean '{near[0]}'?" if near else f"; expected {_AVAILABLE}"))
+            raise CallerError(f"Unknown Provider Type: {name}{closest(name, get_all_providers()) or f'; expected {_AVAILABLE}'}")
     for name, options in zip(*check_and_normalize_provider_args(listed, provider_options)):
         if options and name in _AVAILABLE:
             warn(f"the options {options} of {name} are ignored: it has none; set SessionOptions")

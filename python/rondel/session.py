@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import os
 import threading
 import time
@@ -21,6 +20,7 @@ from .errors import CallerError, Error
 from .metadata import ModelMetadata, NodeArg
 from .missing_names import ExplainsMissingNames, warn_once
 from .models import Model, issue_warnings, kind_of, model_source
+from .naming import closest
 from .onnxruntime_errors import name_loading_error, name_run_error
 from .optimized_model import write_optimized
 from .options import RunOptions, SessionOptions, checked_options, checked_run_options
@@ -464,8 +464,8 @@ _KEYWORDS = {
 def _check_keywords(keywords):
     for name, value in keywords.items():
         if name not in _KEYWORDS:
-            near = difflib.get_close_matches(name, ["path_or_bytes", "sess_options", "providers", "provider_options", *_KEYWORDS], 1)
-            raise CallerError(f"InferenceSession has no argument '{name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
+            known = ["path_or_bytes", "sess_options", "providers", "provider_options", *_KEYWORDS]
+            raise CallerError(f"InferenceSession has no argument '{name}'{closest(name, known)}")
         usual, way_out = _KEYWORDS[name]
         if value and value not in usual:
             warn_once(f"InferenceSession: {name}={value!r} is ignored: {way_out}")

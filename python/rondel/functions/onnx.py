@@ -23,11 +23,10 @@ differ from call to call, and are the same in each process. Wrong arguments rais
 not have raises rondel.UnsupportedError.
 """
 
-import difflib as _difflib
-
 from numpy.typing import ArrayLike as ArrayLike  # a name in the annotations
 
 from .. import _rondel as _engine
+from ..naming import closest as _closest
 from . import calling as _calling
 from . import control as _control
 from . import indexing as _indexing
@@ -79,9 +78,5 @@ def __getattr__(name):
     """Functions for operators that Rondel does not have; a call raises UnsupportedError."""
     if name in _refused:
         return _refused[name]
-    near = [] if name.startswith("_") else _difflib.get_close_matches(name, __all__, 1)
-    raise AttributeError(
-        f"ONNX has no operator of the name '{name}'" + (f"; did you mean '{near[0]}'?" if near else ""),
-        name=name,
-        obj=None,
-    )
+    hint = "" if name.startswith("_") else _closest(name, __all__)
+    raise AttributeError(f"ONNX has no operator of the name '{name}'{hint}", name=name, obj=None)

@@ -1,6 +1,5 @@
 """The schemas of ONNX's operators, and the binding of a call's arguments to them."""
 
-import difflib
 import functools
 import keyword
 import re
@@ -10,6 +9,7 @@ import numpy as np
 
 from .. import _rondel
 from ..errors import CallerError
+from ..naming import closest
 
 
 class Argument(NamedTuple):
@@ -145,9 +145,8 @@ class Operator:
 
     def _unknown(self, name):
         known = [*self.input_names, *self.attributes, "outputs"]
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f"did you mean '{near[0]}'?" if near else f"expected {self.signature_text()}"
-        return f"{self.name} has no input and no attribute '{name}'; {hint}"
+        hint = closest(name, known) or f"; expected {self.signature_text()}"
+        return f"{self.name} has no input and no attribute '{name}'{hint}"
 
     def signature_text(self) -> str:
         """add(A, B)"""

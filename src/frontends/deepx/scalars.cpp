@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <string>
 #include <variant>
 
 namespace rondel::deepx {
@@ -15,20 +17,52 @@ namespace {
 /// A parsed number, before it is converted to a dtype.
 using Number = std::variant<std::int64_t, double>;
 
-/// Whether a number that is out of range of float64 underflows rather than overflows: its first
-/// nonzero digit is after the decimal point once the exponent is applied.
-bool underflows(std::string_view text) {
+/// A decimal number without its sign, exactly: 0.DIGITS times 10 to the power `point`. There are no
+/// zeros around the digits; 0 has none.
+struct Decimal {
+  std::string digits;
+  std::int64_t point = 0;
+};
+
+/// The decimal that a finite number is written as: digits, a point, an exponent.
+Decimal decimal_of(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
   const std::size_t e = std::min(text.find_first_of("eE"), text.size());
   const std::string_view digits = text.substr(0, e);
   std::string_view power = text.substr(std::min(e + 1, text.size()));
   if (power.starts_with('+')) power.remove_prefix(1);
+  constexpr std::int64_t far = 1'000'000'000;  // beyond what any dtype holds, and any text is long
   std::int64_t exponent = 0;
   if (std::from_chars(power.data(), power.data() + power.size(), exponent).ec ==
       std::errc::result_out_of_range)
-    return power.starts_with('-');
-  const auto point = static_cast<std::int64_t>(std::min(digits.find('.'), digits.size()));
-  const auto first = static_cast<std::int64_t>(digits.find_first_of("123456789"));
-  return exponent < first - point;
+    exponent = power.starts_with('-') ? -far : far;
+  Decimal d{.point = std::clamp(exponent, -far, far) +
+                     static_cast<std::int64_t>(std::min(digits.find('.'), digits.size()))};
+  std::ranges::copy_if(digits, std::back_inserter(d.digits), [](char c) { return c != '.'; });
+  const std::size_t first = std::min(d.digits.find_first_not_of('0'), d.digits.size());
+  d.digits.erase(0, first);
+  d.point -= static_cast<std::int64_t>(first);
+  d.digits.erase(d.digits.find_last_not_of('0') + 1);
+  return d;
+}
+
+/// Less than 0, 0 or more than 0, as the first decimal is less, equal or greater.
+int compared(const Decimal& a, const Decimal& b) {
+  if (a.digits.empty() || b.digits.empty())
+    return static_cast<int>(b.digits.empty()) - static_cast<int>(a.digits.empty());
+  return a.point != b.point ? (a.point < b.point ? -1 : 1) : a.digits.compare(b.digits);
+}
+
+/// The integer that a decimal is; none if it has a fraction or is beyond int64.
+std::optional<std::int64_t> exact_integer(Decimal d, bool is_negative) {
+  constexpr std::int64_t most_digits = 19;
+  if (d.digits.empty()) return 0;
+  if (d.point < std::ssize(d.digits) || d.point > most_digits) return std::nullopt;
+  d.digits.resize(static_cast<std::size_t>(d.point), '0');
+  if (is_negative) d.digits.insert(0, 1, '-');
+  std::int64_t integer = 0;
+  const auto r = std::from_chars(d.digits.data(), d.digits.data() + d.digits.size(), integer);
+  return r.ec == std::errc() ? std::optional(integer) : std::nullopt;
 }
 
 /// The real number nearest to the text; its end is `end`.
@@ -38,12 +72,24 @@ template <class T> std::optional<T> real_number(std::string_view text) {
   const auto r = std::from_chars(text.data(), end, real);
   if (r.ptr != end || r.ec == std::errc::invalid_argument) return std::nullopt;
   if (r.ec != std::errc::result_out_of_range) return real;
-  real = underflows(text) ? T{0} : std::numeric_limits<T>::infinity();
+  real = decimal_of(text).point <= 0 ? T{0} : std::numeric_limits<T>::infinity();
   return text.starts_with('-') ? -real : real;
 }
 
-/// The number in the text, real numbers as the nearest that `dtype` has if that is float32: by way
-/// of float64 they would be rounded twice.
+/// A double that rounds to a narrow float as the number in the text does: the nearest double may
+/// lie between two narrow floats where the number does not, so it is moved by a bit towards the
+/// number.
+double real_to_narrow(double nearest, std::string_view text) {
+  if (!std::isfinite(nearest)) return nearest;
+  const double size = std::abs(nearest);
+  const int side = compared(decimal_of(text), decimal_of(fmt::format("{:.766e}", size)));
+  if (side == 0) return nearest;
+  const double moved = std::nextafter(size, side < 0 ? 0 : std::numeric_limits<double>::infinity());
+  return std::copysign(moved, nearest);
+}
+
+/// The number in the text as far as it matters for a dtype: real numbers as the nearest float32, or
+/// else float64; for integer dtypes exactly, or NaN if they do not hold it.
 std::optional<Number> number_of(std::string_view text, DType dtype) {
   if (text == "true" || text == "false") return std::int64_t{text == "true"};
   if (text.starts_with('+')) {
@@ -53,10 +99,17 @@ std::optional<Number> number_of(std::string_view text, DType dtype) {
   const char* const end = text.data() + text.size();
   std::int64_t integer = 0;
   if (const auto r = std::from_chars(text.data(), end, integer);
-      r.ec == std::errc() && r.ptr == end)
+      r.ec == std::errc() && r.ptr == end) {
+    if (integer == 0 && text.starts_with('-') && is_float(dtype)) return -0.0;
     return integer;
+  }
   if (dtype == DType::f32) return real_number<float>(text);
-  return real_number<double>(text);
+  const std::optional<double> real = real_number<double>(text);
+  if (!real || dtype == DType::f64) return real;
+  if (is_float(dtype)) return real_to_narrow(*real, text);
+  if (!std::isfinite(*real)) return real;
+  const std::optional<std::int64_t> exact = exact_integer(decimal_of(text), text.starts_with('-'));
+  return exact ? Number{*exact} : Number{std::numeric_limits<double>::quiet_NaN()};
 }
 
 double as_double(const Number& n) {

@@ -5,6 +5,7 @@
 #include "ir/text.h"
 
 #include <algorithm>
+#include <limits>
 #include <numbers>
 #include <optional>
 #include <span>
@@ -259,6 +260,24 @@ ValueId stacked(ir::Builder& b, std::vector<ValueId> items) {
   const ValueId axis = b.integers({0});
   for (ValueId& v : items) v = b("unsqueeze", {cast(b, v, dtype), axis});
   return items.size() == 1 ? items[0] : b("concat", items, {{"axis", std::int64_t{0}}});
+}
+
+std::optional<std::int64_t> reduced_elements(const ir::Builder& b, ValueId v,
+                                             std::optional<std::int64_t> axis) {
+  const ir::Type& t = type_of(b, v);
+  if (!t.is_tensor() || !t.is_static()) return std::nullopt;
+  const Shape shape = t.static_shape();
+  if (!axis) return element_count(shape);
+  const std::int64_t rank = std::ssize(shape), k = *axis < 0 ? *axis + rank : *axis;
+  if (k < 0 || k >= rank) return std::nullopt;
+  return shape[static_cast<std::size_t>(k)];
+}
+
+ValueId nan_of_nothing(ir::Builder& b, ValueId reduced, std::optional<std::int64_t> count) {
+  if (count != 0) return reduced;
+  const DType dtype = dtype_of(b, reduced);
+  const ValueId nan = b.scalar(dtype, std::numeric_limits<double>::quiet_NaN());
+  return fitted(b, nan, dtype, shape_of(b, reduced));
 }
 
 ValueId fitted(ir::Builder& b, ValueId v, DType dtype, const Shape& shape) {

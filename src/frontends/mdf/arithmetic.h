@@ -1,6 +1,7 @@
 #pragma once
 #include "ir/builder.h"
 
+#include <optional>
 #include <string_view>
 
 /// The arithmetic of Python (numbers) and NumPy (arrays) as ops: dtype promotion, true and floor
@@ -37,6 +38,12 @@ ValueId arctan2(ir::Builder&, ValueId y, ValueId x);
 ValueId choose(ir::Builder&, ValueId condition, ValueId then, ValueId otherwise);
 /// Stacks values of the same shape along a new first axis, in their common dtype.
 ValueId stacked(ir::Builder&, std::vector<ValueId>);
+/// The number of elements that become one in a reduction of all (no axis) or along an axis; none if
+/// only a run tells, or if there is no such axis.
+std::optional<std::int64_t> reduced_elements(const ir::Builder&, ValueId,
+                                             std::optional<std::int64_t> axis);
+/// NaN in the place of what floats of `count` elements were reduced to, if there are none.
+ValueId nan_of_nothing(ir::Builder&, ValueId reduced, std::optional<std::int64_t> count);
 /// Casts a value to a dtype and broadcasts it to a shape.
 ValueId fitted(ir::Builder&, ValueId, DType, const Shape&);
 

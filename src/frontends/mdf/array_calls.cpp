@@ -42,12 +42,14 @@ Call running(const char* op) {
           "axis"};
 }
 
-/// Whether any (`reduce_max`) or all (`reduce_min`) elements are true.
+/// Whether any (`reduce_max`) or all (`reduce_min`) elements are true; of none, the least and the
+/// greatest integer.
 Call truth(const char* op) {
   return {1, 2,
           [op](Builder& b, Values x) {
             const auto [v, axis] = along(b, cast(b, as_bool(b, x[0]), DType::i64), x);
-            return as_bool(b, b(op, {v, b.integers({axis})}, {{"keepdims", no}}));
+            const ValueId found = b(op, {v, b.integers({axis})}, {{"keepdims", no}});
+            return b("greater", {found, b.scalar(no)});
           },
           "axis"};
 }
@@ -61,7 +63,9 @@ ValueId variance(Builder& b, Values x) {
   const auto [v, axis] = along(b, as_float(b, x[0]), x);
   const ValueId axes = b.integers({axis});
   const ValueId distance = b("sub", {v, b("reduce_mean", {v, axes})});
-  return b("reduce_mean", {b("mul", {distance, distance}), axes}, {{"keepdims", no}});
+  const ValueId found = b("reduce_mean", {b("mul", {distance, distance}), axes},
+                          {{"keepdims", no}});
+  return nan_of_nothing(b, found, reduced_elements(b, v, axis));
 }
 
 /// log(1 + x), accurate for small x: corrects for the rounding error of 1 + x.

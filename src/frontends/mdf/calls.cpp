@@ -12,6 +12,7 @@
 #include <limits>
 #include <map>
 #include <numbers>
+#include <optional>
 
 namespace rondel::mdf {
 namespace {
@@ -48,30 +49,57 @@ Call of_two(const char* op) {
   return {2, 2, [op](Builder& b, Values x) { return extreme(b, op, x); }};
 }
 
-/// A reduction over all elements, or along a constant axis.
-ValueId reduced(Builder& b, const char* op, Values x, bool to_float) {
-  const ValueId v = to_float ? as_float(b, x[0]) : as_number(b, x[0]);
-  if (x.size() == 1) return b(op, {v}, {{"keepdims", std::int64_t{0}}});
-  return b(op, {v, b.integers({axis_of(b, x[1])})}, {{"keepdims", std::int64_t{0}}});
+/// The axis of a reduction; none: it is over all elements.
+std::optional<std::int64_t> reduced_axis(const Builder& b, Values x) {
+  if (x.size() == 1) return std::nullopt;
+  return axis_of(b, x[1]);
 }
 
-Call reduction(const char* op, bool to_float = false) {
-  return {1, 2, [op, to_float](Builder& b, Values x) { return reduced(b, op, x, to_float); },
-          "axis"};
+/// A reduction over all elements, or along a constant axis.
+ValueId reduced(Builder& b, const char* op, ValueId v, std::optional<std::int64_t> axis) {
+  if (!axis) return b(op, {v}, {{"keepdims", std::int64_t{0}}});
+  return b(op, {v, b.integers({*axis})}, {{"keepdims", std::int64_t{0}}});
+}
+
+Call reduction(const char* op) {
+  return {
+      1, 2,
+      [op](Builder& b, Values x) { return reduced(b, op, as_number(b, x[0]), reduced_axis(b, x)); },
+      "axis"};
+}
+
+/// The greatest or least element, which nothing has.
+ValueId extreme_element(Builder& b, const char* op, Values x) {
+  const ValueId v = as_number(b, x[0]);
+  const std::optional<std::int64_t> axis = reduced_axis(b, x);
+  require(reduced_elements(b, v, axis) != 0,
+          "the greatest or least of no elements; expected one at least");
+  return reduced(b, op, v, axis);
+}
+
+Call extreme_of(const char* op) {
+  return {1, 2, [op](Builder& b, Values x) { return extreme_element(b, op, x); }, "axis"};
+}
+
+ValueId mean_call(Builder& b, Values x) {
+  const ValueId v = as_float(b, x[0]);
+  const std::optional<std::int64_t> axis = reduced_axis(b, x);
+  return nan_of_nothing(b, reduced(b, "reduce_mean", v, axis), reduced_elements(b, v, axis));
 }
 
 /// Python's sum and math.prod, of the elements of a list: of a matrix, its rows.
 Call of_items(const char* op) {
   return {1, 1, [op](Builder& b, Values x) {
-            if (rank_of(b, x[0]) == 0) return reduced(b, op, x, false);
-            return b(op, {as_number(b, x[0]), b.integers({0})}, {{"keepdims", std::int64_t{0}}});
+            const ValueId v = as_number(b, x[0]);
+            if (rank_of(b, v) == 0) return reduced(b, op, v, std::nullopt);
+            return reduced(b, op, v, 0);
           }};
 }
 
 /// Python's max and min: of the elements of a single list, or of several numbers.
 Call python_extreme(const char* reduce, const char* op) {
   return {1, 1000, [reduce, op](Builder& b, Values x) {
-            return x.size() == 1 ? reduced(b, reduce, x, false) : extreme(b, op, x);
+            return x.size() == 1 ? extreme_element(b, reduce, x) : extreme(b, op, x);
           }};
 }
 
@@ -108,11 +136,20 @@ Call conversion(DType to) {
           }};
 }
 
+/// A quotient of logarithms is inexact: of a power of the base, it is the exponent.
 Call logarithm_to(double base) {
-  return {1, 1, [base](Builder& b, Values x) {
-            const ValueId y = b("log", {as_float(b, x[0])});
-            return binary(b, "/", y, b.scalar(std::log(base)));
-          }};
+  return {
+      1, 1, [base](Builder& b, Values x) {
+        const ValueId v = as_float(b, x[0]);
+        const ValueId quotient = binary(b, "/", b("log", {v}), b.scalar(std::log(base)));
+        const ValueId whole = b("round", {quotient});
+        const ValueId error = b("sub", {quotient, whole});  // NaN at 0 and infinity
+        const ValueId power = b("pow", {b.scalar(dtype_of(b, v), base), whole});
+        const ValueId known = b("and", {b("equal", {power, v}), b("not", {b("is_nan", {error})})});
+        const ValueId correction = b("where", {known, error, b.scalar(dtype_of(b, v), 0)});
+        // The correction is constant for gradients.
+        return b("sub", {quotient, b("stop_gradient", {correction})});
+      }};
 }
 
 const CallTable& shared_functions() {
@@ -213,7 +250,8 @@ const CallTable& functions() {
           }}},
         {"math.prod", of_items("reduce_prod")},
         {"math.fsum",
-         {1, 1, [](Builder& b, Values x) { return reduced(b, "reduce_sum", x, true); }}},
+         {1, 1,
+          [](Builder& b, Values x) { return reduced(b, "reduce_sum", as_float(b, x[0]), {}); }}},
         {"pow", of_sign("**")},
         {"math.pow",
          {2, 2,
@@ -239,11 +277,11 @@ const CallTable& functions() {
         {"sum", of_items("reduce_sum")},
         {"numpy.sum", reduction("reduce_sum")},
         {"numpy.prod", reduction("reduce_prod")},
-        {"numpy.mean", reduction("reduce_mean", true)},
-        {"numpy.max", reduction("reduce_max")},
-        {"numpy.min", reduction("reduce_min")},
-        {"numpy.amax", reduction("reduce_max")},
-        {"numpy.amin", reduction("reduce_min")},
+        {"numpy.mean", {1, 2, mean_call, "axis"}},
+        {"numpy.max", extreme_of("reduce_max")},
+        {"numpy.min", extreme_of("reduce_min")},
+        {"numpy.amax", extreme_of("reduce_max")},
+        {"numpy.amin", extreme_of("reduce_min")},
         {"round",
          {1, 2,
           [](Builder& b, Values x) {

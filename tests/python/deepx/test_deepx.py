@@ -46,6 +46,9 @@ def printed(session, text):
         ("1e99999999999999999999", np.inf),
         ("0e99999", 0.0),
         ("+5", 5.0),
+        ("-0", -0.0),
+        ("-00", -0.0),
+        ("0", 0.0),
     ],
 )
 def test_numbers_beyond_every_dtype(text, value):
@@ -62,6 +65,13 @@ def test_numbers_beyond_every_dtype(text, value):
         ("bfloat16", "72339069014638592", 2.0**56),
         ("bfloat16", "9223372036854775807", 2.0**63),
         ("float16", "2049", 2048.0),
+        ("bfloat16", "1.0039062500000000000001", 1.0078125),
+        ("bfloat16", "1.00390625", 1.0),
+        ("bfloat16", "-100390625000000000001e-20", -1.0078125),
+        ("float16", "65519.9999999999999999999", 65504.0),
+        ("float16", "65520", np.inf),
+        ("float16", "1e-400", 0.0),
+        ("float16", "-0", -0.0),
         ("float32", "1.00000005960464477540", 1 + 2.0**-23),
         ("float32", "1.00000005960464477539", 1.0),
         ("float32", "9007200328482817", 2.0**53 + 2.0**30),
@@ -75,6 +85,35 @@ def test_numbers_are_rounded_once(dtype, text, value):
     session.run(f"newtensor@{dtype} [1]->t\nconstant {text}->t")
     (stored,) = session["t"].astype(np.float64)
     assert stored == value and np.signbit(stored) == np.signbit(value)
+
+
+@pytest.mark.parametrize(
+    "dtype, text, value",
+    [
+        ("int64", "9007199254740993.0", 2**53 + 1),
+        ("int64", "1000000000000000001.000", 10**18 + 1),
+        ("int64", "-9223372036854775808.0", -(2**63)),
+        ("int64", "9.223372036854775807e18", 2**63 - 1),
+        ("int64", "9.223372036854775808e18", None),
+        ("int64", "9007199254740992.5", None),
+        ("int8", "0.99999999999999999999", None),
+        ("int8", "1" + "0" * 400 + "e-400", 1),
+        ("int8", "0e99999999999999999999", 0),
+        ("int8", "-0.0", 0),
+        ("int8", "1e400", None),
+        ("int8", "nan", None),
+        ("bool", "1.0", True),
+        ("bool", "1.00000000000000000001", None),
+    ],
+)
+def test_integers_are_exact(dtype, text, value):
+    session = deepx.Session()
+    if value is None:
+        with pytest.raises(CallerError, match=f"{dtype} does not hold"):
+            session.run(f"argset@{dtype} {text}->z")
+    else:
+        session.run(f"argset@{dtype} {text}->z")
+        assert session["z"] == value
 
 
 def test_rows_that_set_arguments():

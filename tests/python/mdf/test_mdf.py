@@ -154,6 +154,15 @@ EXPRESSIONS = [
     ("numpy.isfinite(v)", {"v": [1.0, "inf", "nan"]}, [True, False, False]),
     ("numpy.trunc(v)", {"v": [-1.5, 1.5]}, [-1.0, 1.0]),
     ("math.log(a, 2) + math.log(1)", {"a": 8}, 3.0),
+    ("int(math.log10(1000)) + int(math.log2(a))", {"a": 8}, 6),
+    ("numpy.log10(v)", {"v": [1000.0, 1e15, 0.001, 0.0, "inf", -1.0, 2.0]}, [3.0, 15.0, -3.0, -np.inf, np.inf, np.nan, np.log10(2)]),
+    ("numpy.log2(v)", {"v": [8.0, 5e-324, 2.0**1023, "inf"]}, [3.0, -1074.0, 1023.0, np.inf]),
+    ("[any(v), all(v), numpy.any(v), numpy.all(v)]", {"v": []}, [False, True, False, True]),
+    ("numpy.any(M, axis=0)", {"M": "[[], []]"}, np.zeros(0, bool)),
+    ("numpy.any(M, axis=1)", {"M": "[[], []]"}, [False, False]),
+    ("[numpy.mean(v), numpy.var(v), numpy.std(v), numpy.mean(w[2:])]", {"v": [], "w": [1, 2]}, [np.nan] * 4),
+    ("numpy.mean(M, axis=1) + numpy.sum(M, axis=1)", {"M": "[[], []]"}, [np.nan, np.nan]),
+    ("numpy.max(M, axis=0)", {"M": "[[], []]"}, np.zeros(0)),
     ("math.prod(v) + math.fsum(v)", {"v": [2, 3]}, 11.0),
     ("numpy.sum(M, axis=0)", {"M": [[1, 2], [3, 4]]}, [4, 6]),
     ("sum(M)", {"M": [[1, 2], [3, 4]]}, [4, 6]),
@@ -299,6 +308,8 @@ REFUSED = [
     ("a $ 1", "column 3: '$' cannot stand in an expression"),
     ("(v > 1) - (v > 2)", "- of arrays of truth values; NumPy has none either: ^ tells where they differ"),
     ("len(a)", "len is given a number; expected a list"),
+    ("max([])", "the greatest or least of no elements; expected one at least"),
+    ("numpy.amin(numpy.zeros((0, 2)), 0)", "the greatest or least of no elements"),
 ]
 
 

@@ -62,6 +62,7 @@ class LoopEmitter {
  private:
   ValueId condition(Environment& at, std::span<const ValueId> recurrences, ValueId trip);
   ValueId copy_condition(Environment& at, std::span<const ValueId> recurrences);
+  void refuse_second_draws(std::span<const TensorData* const> wanted) const;
   bool reads_by_index(const LayerData& iterator) const;
   ValueId scanned(const LayerData& iterator);
   std::vector<ValueId> body(ir::Builder& b, std::span<const ValueId> params);
@@ -141,6 +142,19 @@ ValueId LoopEmitter::scanned(const LayerData& l) {
   return b("slice", {whole, b.integers({0}), end, b.integers({axis})});
 }
 
+/// The while limit of the next trip is a copy of its layers at the end of a trip. If one of them
+/// draws, and the trip that `wanted` computes uses what it drew, both would have other numbers.
+void LoopEmitter::refuse_second_draws(std::span<const TensorData* const> wanted) const {
+  const TensorData* limit = layers_.go->input(0);
+  const std::vector<Unit> in_trip = schedule_.needed(body_, wanted);
+  for (const Unit& u : schedule_.needed(body_, std::span(&limit, 1)))
+    if (u.layer != nullptr && draws(*u.layer) && std::ranges::count(in_trip, u) > 0)
+      unsupported(
+          "{} depends on the random numbers of {}, which the trip uses, too; draw them in "
+          "the trip before, and hand them on by a recurrence",
+          describe(*layers_.go), describe(*u.layer));
+}
+
 std::vector<ValueId> LoopEmitter::body(ir::Builder& b, std::span<const ValueId> params) {
   ir::Graph& g = b.graph();
   Environment inner(b, &env_);
@@ -165,6 +179,7 @@ std::vector<ValueId> LoopEmitter::body(ir::Builder& b, std::span<const ValueId> 
   emitter_.fill_with_assertions(inner, body_, wanted);
   std::vector<ValueId> results;
   for (const TensorData* t : wanted) results.push_back(inner.at(t));
+  if (layers_.go != nullptr) refuse_second_draws(wanted);
   const std::span next(results.data(), layers_.recurrences.size());
   const ValueId go = layers_.go == nullptr ? params[1] : condition(inner, next, params[0]);
   results.insert(results.begin(), go);

@@ -23,6 +23,11 @@ const TensorData* resolve_conditional_input(const TensorData* t) {
   return t;
 }
 
+bool draws(const LayerData& l) {
+  return l.type == LayerType::kFILL &&
+         static_cast<FillOperation>(l.parameters.i("operation")) != FillOperation::kLINSPACE;
+}
+
 std::optional<Unit> producing_unit(const TensorData* t) {
   t = resolve_conditional_input(t);
   const LayerData* l = t->producer;
@@ -206,11 +211,19 @@ void Schedule::use(const TensorData* t, const Scope* in) {
 
 const Scope* Schedule::hoist_out_of_loops(const Unit& u, const Scope* at) const {
   if (u.layer != nullptr && u.layer->type == LayerType::kCONSTANT) return &root();
-  while (at->construct != nullptr && at->construct->is_loop &&
-         !(u.layer != nullptr ? containment_.inside(*at->construct, *u.layer)
-                              : containment_.inside(*at->construct, *u.construct)))
-    at = at->parent;
+  const auto is_free = [&](const Scope* s) {
+    return s->construct->is_loop && !is_inside(u, *s->construct);
+  };
+  while (at->construct != nullptr && is_free(at)) at = at->parent;
+  if (u.layer != nullptr && draws(*u.layer))
+    for (const Scope* s = at; s->construct != nullptr; s = s->parent)
+      if (is_free(s)) at = s->parent;
   return at;
+}
+
+bool Schedule::is_inside(const Unit& u, const ConstructData& loop) const {
+  return u.layer != nullptr ? containment_.inside(loop, *u.layer)
+                            : containment_.inside(loop, *u.construct);
 }
 
 /// A use inside a construct counts as a use by the construct in each enclosing scope, up to the

@@ -8,7 +8,7 @@ import pytest
 import rondel
 from models import refused, run_options, same
 from nets import BOOL, I64, Net
-from rondel.network import DataType, LoopOutput, TripLimit
+from rondel.network import DataType, FillOperation, LoopOutput, ReduceOperation, TripLimit
 
 # ---- conditionals ----------------------------------------------------------------------------------------
 
@@ -199,3 +199,47 @@ def test_what_does_not_run_is_not_refused(place):
         return
     with refused(rondel.CallerError, "extent 3", "trip 3"):
         session.run(None, {"x": x, "run": np.float32(1)})
+
+
+# ---- random numbers --------------------------------------------------------------------------------------
+
+
+def counting(net, trips):
+    """A loop of so many trips, and its trip index."""
+    loop = net.loop(net.i64(trips))
+    return loop, net.recurrence(loop, net.i64(0), lambda i: net.add(i, net.i64(1)))
+
+
+@pytest.mark.parametrize("also_an_output", [False, True])
+def test_random_numbers_without_the_loop_are_drawn_once_even_if_one_branch_reads_them(also_an_output):
+    net = Net()
+    loop, i = counting(net, 5)
+    drawn = net.network.add_fill((2,), FillOperation.RANDOM_UNIFORM, DataType.FLOAT).get_output(0)
+    conditional = net.network.add_if_conditional()
+    conditional.set_condition(net.less(net.i64(1), i))
+    chosen = conditional.add_output(drawn, net.f32([0, 0])).get_output(0)
+    net.mark(loop.add_loop_output(chosen, LoopOutput.CONCATENATE).get_output(0))
+    if also_an_output:
+        net.mark(drawn)
+    rows, *whole = net.network.build_session().run(None, {})
+    assert (rows[:2] == 0).all() and (rows[2:] == rows[2]).all() and (rows[2] != 0).all()
+    assert not also_an_output or (whole[0] == rows[2]).all()
+
+
+@pytest.mark.parametrize("trip_uses_them", [False, True])
+def test_a_while_limit_that_draws(trip_uses_them):
+    """The limit of the next trip is computed at the end of a trip: it would draw other numbers than the next trip."""
+    net = Net()
+    loop, i = counting(net, 20)
+    fill = net.network.add_fill((1,), FillOperation.RANDOM_UNIFORM, DataType.FLOAT)
+    fill.set_input(1, net.network.add_cast(net.mul(i, net.i64(0)), DataType.FLOAT).get_output(0))
+    fill.set_input(2, net.f32(1))
+    least = net.network.add_reduce(fill.get_output(0), ReduceOperation.MIN, 1, False).get_output(0)
+    loop.add_trip_limit(net.less(net.f32(0.25), least), TripLimit.WHILE)
+    net.mark(loop.add_loop_output(least if trip_uses_them else i, LoopOutput.CONCATENATE).get_output(0))
+    if trip_uses_them:
+        with refused(rondel.UnsupportedError, "depends on the random numbers of", "hand them on by a recurrence"):
+            net.network.build_session()
+    else:
+        (trips,) = net.network.build_session().run(None, {})
+        assert trips.tolist() == list(range(len(trips)))

@@ -194,6 +194,17 @@ def test_attention_of_ranks_that_only_the_run_knows(options, flat):
     np.testing.assert_allclose(made.run(None, {"q": q, "k": k, "v": v})[0], in_rows(want) if flat else want, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("opset", [23, 24, 25])
+@pytest.mark.parametrize("dtype, rank", [("float", 2), ("float", 4), ("bool", 3)])
+def test_a_mask_of_a_rank_that_only_the_run_knows(opset, dtype, rank):
+    made = session(f"main (float[] q, float[] k, float[] v, {dtype}[] m) => (float[] y) {{ y = Attention (q, k, v, m) }}", opset)
+    shape = (*Q.shape[:3], K.shape[2])[4 - rank :]
+    mask = RNG.normal(size=shape).astype(np.float32) if dtype == "float" else np.ones(shape, bool)
+    known = session(f"main (float[a,b,c,d] q, float[a,e,f,d] k, float[a,e,f,d] v, {dtype}[{','.join('ghij'[:rank])}] m) => (float[a,b,c,d] y) {{ y = Attention (q, k, v, m) }}", opset)
+    feeds = {"q": Q, "k": K, "v": V, "m": mask}
+    same(made.run(None, feeds)[0], known.run(None, feeds)[0])
+
+
 @pytest.mark.parametrize("groups", [1, 2, 4])
 def test_a_decoder_of_attention_runs_natively(groups):
     """Keys and values are states of the loop that grow in each trip."""

@@ -161,6 +161,11 @@ std::vector<ValueId> conditions(Call& c, ValueId q, ValueId k) {
   return all;
 }
 
+/// Scores that lost their rank to what changed them, a mask of unknown rank for instance.
+ValueId of_four_axes(const Call& c, ValueId scores) {
+  return c.rank(scores) ? scores : reshaped(c, scores, {0, 0, 0, 0});
+}
+
 /// The mask, a bool or of the dtype of the scores, for all keys. From version 24 on it may end
 /// before them, and masks those that it has no column for.
 ValueId whole_mask(const Call& c, ValueId scores) {
@@ -190,6 +195,7 @@ ValueId masked_scores(Call& c, ValueId scores, ValueId q, ValueId k) {
     for (std::size_t i = 1; i < must.size(); ++i) all = c.one("And", {all, must[i]});
     y = c.one("Where", {all, y, minus_infinity(c, dtype_of(c, y))});
   }
+  y = of_four_axes(c, y);
   const ir::Strings names{"the scores with attn_mask", "the scores"};
   for (const std::int64_t axis : {0, 1}) y = with_extent_of(c, y, axis, scores, axis, names);
   for (const std::int64_t axis : {2, 3}) y = with_length_of(c, y, axis, scores, axis, names);
@@ -238,7 +244,7 @@ ValueId modified(const Call& c, ValueId x, const std::string& attribute) {
       after.is_tensor() && after.dtype() == before.dtype() && c.rank(results[0]).value_or(4) == 4,
       "its {} makes {} of {}; expected the same dtype and shape", attribute, ir::to_text(after),
       ir::to_text(before));
-  ValueId y = results[0];
+  ValueId y = of_four_axes(c, results[0]);
   for (std::int64_t axis = 0; axis < 4; ++axis)
     y = with_extent_of(c, y, axis, x, axis, {"the result of " + attribute, "its input"});
   return y;

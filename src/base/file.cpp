@@ -80,6 +80,15 @@ std::filesystem::path replaced_file(const std::filesystem::path& given) {
   return to;
 }
 
+void replace_file(const std::filesystem::path& made, const std::filesystem::path& to) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::file_status old = fs::status(to, error);
+  if (fs::exists(old)) fs::permissions(made, old.permissions(), error);
+  fs::rename(made, to, error);
+  require(!error, "cannot write '{}': {}", to.string(), error.message());
+}
+
 std::string read_text_file(const std::filesystem::path& path) {
   std::ifstream file = open_file(path);
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

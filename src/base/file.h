@@ -17,6 +17,10 @@ std::vector<std::byte> read_beginning(const std::filesystem::path&, std::size_t 
 /// Error(caller) if there is a folder, or what cannot be replaced, such as a device.
 std::filesystem::path replaced_file(const std::filesystem::path&);
 
+/// Puts a new file, which is complete, in the place of another one, whose permissions it gets.
+/// Throws Error(caller) naming the place.
+void replace_file(const std::filesystem::path& made, const std::filesystem::path& to);
+
 /// The whole file as text. Throws like `open_file`.
 std::string read_text_file(const std::filesystem::path&);
 

@@ -95,12 +95,6 @@ void write_proto(const pb::ModelProto& proto, const fs::path& path) {
   require(written && !file.fail(), "cannot write to '{}': {}", path.string(), std::strerror(errno));
 }
 
-void move_into_place(const fs::path& from, const fs::path& to) {
-  std::error_code error;
-  fs::rename(from, to, error);
-  require(!error, "cannot write '{}': {}", to.string(), error.message());
-}
-
 /// The file name of the external data. onnx refuses two dots in a row, for they may lead out of the
 /// folder, and backslashes are separators to some readers; these get the codes that URLs have.
 std::string data_name_of(const fs::path& model) {
@@ -132,8 +126,8 @@ void write_files(Model& m, const fs::path& given, bool external) {
   }
   m.report.bytes = fs::file_size(model);
   if (m.report.external_bytes > 0)
-    move_into_place(temporary / data_name, fs::path(to).replace_filename(data_name));
-  move_into_place(model, to);
+    replace_file(temporary / data_name, fs::path(to).replace_filename(data_name));
+  replace_file(model, to);
 }
 
 }  // namespace rondel::exporters

@@ -56,11 +56,7 @@ class NewFile {
   NewFile& operator=(const NewFile&) = delete;
   const fs::path& aside() const { return aside_; }
   const fs::path& path() const { return to_; }
-  void publish() const {
-    std::error_code error;
-    fs::rename(aside_, to_, error);
-    require(!error, "{} cannot be written: {}", to_.string(), error.message());
-  }
+  void publish() const { replace_file(aside_, to_); }
 
  private:
   static inline std::atomic<int> next_{0};  ///< threads may write to one path at once

@@ -39,6 +39,16 @@ def test_export_gives_bytes_or_writes_a_file(tmp_path):
     same(run(tmp_path / "m.onnx", {"x": f32(1, 2)})[0], f32(2, 4))
 
 
+def test_a_file_keeps_its_permissions(tmp_path):
+    path = tmp_path / "m.onnx"
+    for mode in (0o600, 0o640, 0o664):
+        path.touch()
+        path.chmod(mode)
+        rondel.export(model(DOUBLE), path, external_data=True)
+        rondel.export(model(DOUBLE), path)
+        assert path.stat().st_mode & 0o777 == mode
+
+
 def test_a_session_is_exported_as_its_model_is():
     assert rondel.export(session(DOUBLE)) == rondel.export(model(DOUBLE))
 

@@ -265,6 +265,43 @@ Values normalization_in_parts(ir::Builder& b, const ir::Node& n) {
   return {ops::as(b, y, type.dtype())};
 }
 
+/// Activations by their formulas, in the order of the ops' own, so that the results are the same.
+Values gelu(ir::Builder& b, const ir::Node& n) {
+  const ValueId x = ops::wide_value(b, n.inputs[0]);
+  const DType t = ops::dtype_of(b, x);
+  const auto times = [&](double factor, ValueId v) { return b("mul", {b.scalar(t, factor), v}); };
+  const ValueId half = times(0.5, x);
+  const auto with = [&](ValueId bend) {
+    const ValueId y = b("mul", {half, b("add", {b.scalar(t, 1), bend})});
+    return Values{ops::as(b, y, b.graph().value(n.inputs[0]).type.dtype())};
+  };
+  if (n.attributes.s("approximate", "none") == "none")
+    return with(b("erf", {times(0.70710678118654752440, x)}));
+  const ValueId cube = b("mul", {b("mul", {times(0.044715, x), x}), x});
+  return with(b("tanh", {times(0.79788456080286535588, b("add", {x, cube}))}));
+}
+
+Values mish(ir::Builder& b, const ir::Node& n) {
+  const ValueId x = ops::wide_value(b, n.inputs[0]);
+  const ValueId y = b("mul", {x, b("tanh", {b("softplus", {x})})});
+  return {ops::as(b, y, b.graph().value(n.inputs[0]).type.dtype())};
+}
+
+Values swish(ir::Builder& b, const ir::Node& n) {
+  const ValueId x = ops::wide_value(b, n.inputs[0]);
+  const ValueId alpha = b.scalar(ops::dtype_of(b, x), n.attributes.f("alpha", 1));
+  const ValueId y = b("mul", {x, b("sigmoid", {b("mul", {alpha, x})})});
+  return {ops::as(b, y, b.graph().value(n.inputs[0]).type.dtype())};
+}
+
+Values less_or_equal(ir::Builder& b, const ir::Node& n) {
+  return {b("or", {b("less", n.inputs), b("equal", n.inputs)})};
+}
+
+Values greater_or_equal(ir::Builder& b, const ir::Node& n) {
+  return {b("or", {b("greater", n.inputs), b("equal", n.inputs)})};
+}
+
 Values einsum(ir::Builder& b, const ir::Node& n) { return b.add("einsum", n.inputs, n.attributes); }
 
 struct Row {
@@ -297,6 +334,11 @@ constexpr Row rows[] = {
     {"channel_normalization", normalization},
     {"batch_normalization", normalization_in_parts},
     {"eye_like", eye_of_shape},
+    {"gelu", gelu},
+    {"mish", mish},
+    {"swish", swish},
+    {"less_or_equal", less_or_equal},
+    {"greater_or_equal", greater_or_equal},
     {"equal", equal_complex},
     {"sum", sum_as_adds},
     {"relu", relu_of_unsigned},

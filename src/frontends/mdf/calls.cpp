@@ -136,20 +136,27 @@ Call conversion(DType to) {
           }};
 }
 
-/// A quotient of logarithms is inexact: of a power of the base, it is the exponent.
+/// A quotient of logarithms is inexact: of a power of the base, it is the exponent. Powers beyond
+/// those that floats hold exactly are known up to the rounding of `pow`; subnormal numbers are not
+/// near enough to one.
 Call logarithm_to(double base) {
-  return {
-      1, 1, [base](Builder& b, Values x) {
-        const ValueId v = as_float(b, x[0]);
-        const ValueId quotient = binary(b, "/", b("log", {v}), b.scalar(std::log(base)));
-        const ValueId whole = b("round", {quotient});
-        const ValueId error = b("sub", {quotient, whole});  // NaN at 0 and infinity
-        const ValueId power = b("pow", {b.scalar(dtype_of(b, v), base), whole});
-        const ValueId known = b("and", {b("equal", {power, v}), b("not", {b("is_nan", {error})})});
-        const ValueId correction = b("where", {known, error, b.scalar(dtype_of(b, v), 0)});
-        // The correction is constant for gradients.
-        return b("sub", {quotient, b("stop_gradient", {correction})});
-      }};
+  return {1, 1, [base](Builder& b, Values x) {
+            const ValueId v = as_float(b, x[0]);
+            const bool is_narrow = dtype_of(b, v) == DType::f32;
+            const auto number = [&](double n) { return b.scalar(dtype_of(b, v), n); };
+            const ValueId quotient = binary(b, "/", b("log", {v}), b.scalar(std::log(base)));
+            const ValueId whole = b("round", {quotient});
+            const ValueId power = b("pow", {number(base), whole});
+            const ValueId off = b("abs", {b("sub", {power, v})});  // NaN at infinity
+            const ValueId rounding = b("mul", {v, number(is_narrow ? 0x1p-22 : 0x1p-51)});
+            const ValueId is_exact = b("less", {b("abs", {whole}), number(is_narrow ? 11 : 23)});
+            const ValueId most = b("where", {is_exact, number(0), rounding});
+            const ValueId is_normal = b("less", {number(is_narrow ? 0x1p-126 : 0x1p-1022), v});
+            const ValueId known = b("and", {is_normal, b("less_or_equal", {off, most})});
+            const ValueId correction = b("where", {known, b("sub", {quotient, whole}), number(0)});
+            // The correction is constant for gradients.
+            return b("sub", {quotient, b("stop_gradient", {correction})});
+          }};
 }
 
 const CallTable& shared_functions() {

@@ -142,17 +142,17 @@ ValueId LoopEmitter::scanned(const LayerData& l) {
   return b("slice", {whole, b.integers({0}), end, b.integers({axis})});
 }
 
-/// The while limit of the next trip is a copy of its layers at the end of a trip. If one of them
+/// The while limit of the next trip is a copy of its layers at the end of a trip. If part of them
 /// draws, and the trip that `wanted` computes uses what it drew, both would have other numbers.
 void LoopEmitter::refuse_second_draws(std::span<const TensorData* const> wanted) const {
   const TensorData* limit = layers_.go->input(0);
   const std::vector<Unit> in_trip = schedule_.needed(body_, wanted);
   for (const Unit& u : schedule_.needed(body_, std::span(&limit, 1)))
-    if (u.layer != nullptr && draws(*u.layer) && std::ranges::count(in_trip, u) > 0)
+    if (schedule_.draws(u) && std::ranges::count(in_trip, u) > 0)
       unsupported(
           "{} depends on the random numbers of {}, which the trip uses, too; draw them in "
           "the trip before, and hand them on by a recurrence",
-          describe(*layers_.go), describe(*u.layer));
+          describe(*layers_.go), u.layer != nullptr ? describe(*u.layer) : describe(*u.construct));
 }
 
 std::vector<ValueId> LoopEmitter::body(ir::Builder& b, std::span<const ValueId> params) {

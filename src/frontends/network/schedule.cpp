@@ -23,11 +23,6 @@ const TensorData* resolve_conditional_input(const TensorData* t) {
   return t;
 }
 
-bool draws(const LayerData& l) {
-  return l.type == LayerType::kFILL &&
-         static_cast<FillOperation>(l.parameters.i("operation")) != FillOperation::kLINSPACE;
-}
-
 std::optional<Unit> producing_unit(const TensorData* t) {
   t = resolve_conditional_input(t);
   const LayerData* l = t->producer;
@@ -211,19 +206,11 @@ void Schedule::use(const TensorData* t, const Scope* in) {
 
 const Scope* Schedule::hoist_out_of_loops(const Unit& u, const Scope* at) const {
   if (u.layer != nullptr && u.layer->type == LayerType::kCONSTANT) return &root();
-  const auto is_free = [&](const Scope* s) {
-    return s->construct->is_loop && !is_inside(u, *s->construct);
-  };
-  while (at->construct != nullptr && is_free(at)) at = at->parent;
-  if (u.layer != nullptr && draws(*u.layer))
-    for (const Scope* s = at; s->construct != nullptr; s = s->parent)
-      if (is_free(s)) at = s->parent;
+  while (at->construct != nullptr && at->construct->is_loop &&
+         !(u.layer != nullptr ? containment_.inside(*at->construct, *u.layer)
+                              : containment_.inside(*at->construct, *u.construct)))
+    at = at->parent;
   return at;
-}
-
-bool Schedule::is_inside(const Unit& u, const ConstructData& loop) const {
-  return u.layer != nullptr ? containment_.inside(loop, *u.layer)
-                            : containment_.inside(loop, *u.construct);
 }
 
 /// A use inside a construct counts as a use by the construct in each enclosing scope, up to the
@@ -241,6 +228,20 @@ void Schedule::find_needs() {
       for (; at != there; at = at->parent) reader = Unit{nullptr, at->construct};
       needs_[reader].insert(*m);
     }
+}
+
+bool Schedule::draws(const Unit& u) const {
+  if (u.layer != nullptr)
+    return u.layer->type == LayerType::kFILL &&
+           static_cast<FillOperation>(u.layer->parameters.i("operation")) !=
+               FillOperation::kLINSPACE;
+  return std::ranges::any_of(where_, [&](const auto& placed) {
+    const auto& [unit, scope] = placed;
+    if (unit.layer == nullptr || !draws(unit)) return false;
+    for (const Scope* s = scope; s->construct != nullptr; s = s->parent)
+      if (s->construct == u.construct) return true;
+    return false;
+  });
 }
 
 std::vector<Unit> Schedule::needed(const Scope& s,

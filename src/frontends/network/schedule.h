@@ -32,9 +32,8 @@ struct LoopLayers {
 
 /// A value is scheduled in the deepest scope that all its uses share. It is hoisted out of loops
 /// that it does not depend on, but never out of a branch: a value that only one branch needs is
-/// computed only there. Random numbers alone leave a branch, with a loop around it: they are drawn
-/// once if they do not depend on the loop. Dead layers are left out. An assertion, which has no
-/// output, goes into the innermost loop that it is inside of, if that loop is live.
+/// computed only there. Dead layers are left out. An assertion, which has no output, goes into the
+/// innermost loop that it is inside of, if that loop is live.
 class Schedule {
  public:
   explicit Schedule(const NetworkData&);
@@ -45,6 +44,8 @@ class Schedule {
   /// The units that `wanted` needs and that are in this scope itself, not in a scope inside or
   /// around it. Operands come before their users.
   std::vector<Unit> needed(const Scope&, std::span<const TensorData* const> wanted) const;
+  /// Whether a unit draws random numbers, which a second copy of it would draw anew.
+  bool draws(const Unit&) const;
   LoopLayers loop(const ConstructData&) const;
   /// The assertions in the body of a loop; with null, the assertions outside of all loops.
   const std::vector<const LayerData*>& assertions(const ConstructData* loop) const;
@@ -66,7 +67,6 @@ class Schedule {
   void use(const TensorData*, const Scope*);
   void find_needs();
   const Scope* hoist_out_of_loops(const Unit&, const Scope*) const;
-  bool is_inside(const Unit&, const ConstructData& loop) const;
 
   const NetworkData& network_;
   Containment containment_;
@@ -83,8 +83,6 @@ class Schedule {
 
 /// The value that a conditional's input layer passes through; any other value itself.
 const TensorData* resolve_conditional_input(const TensorData*);
-/// Whether a layer draws random numbers, which a second copy of the layer would draw anew.
-bool draws(const LayerData&);
 /// The unit that computes a value; none for inputs of the network, recurrences and iterators.
 std::optional<Unit> producing_unit(const TensorData*);
 

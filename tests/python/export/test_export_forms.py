@@ -173,6 +173,28 @@ def test_remainders_of_floats_with_the_sign_of_the_divisor(opset, dtype):
     np.testing.assert_array_equal(in_onnxruntime(written, {"a": a, "b": b})[0], want)
 
 
+@pytest.mark.parametrize("opset", [11, 13, 17])
+@pytest.mark.parametrize("dtype, tolerance", [("float", 1e-6), ("double", 1e-14), ("float16", 1e-3)])
+@pytest.mark.parametrize("call", ["Gelu (x)", 'Gelu <approximate = "tanh"> (x)', "Mish (x)", "Swish <alpha = 1.5> (x)"])
+def test_activations_in_opsets_that_lack_them(call, dtype, tolerance, opset):
+    made = model(f"main ({dtype}[n] x) => ({dtype}[n] y) {{ y = {call} }}", 24)
+    x = np.linspace(-8, 8, 501).astype({"float": np.float32, "double": np.float64, "float16": np.float16}[dtype])
+    (want,) = session(made).run(None, {"x": x})
+    for (result,) in elsewhere(rondel.export(made, opset=opset), {"x": x}, evaluator=False):
+        np.testing.assert_allclose(result, want, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+def test_comparisons_in_an_opset_that_lacks_them(dtype):
+    name = {np.float32: "float", np.int64: "int64"}[dtype]
+    made = model(f"main ({name}[n] x, {name}[n] y) => (bool[n] a, bool[n] b) {{ a = LessOrEqual (x, y)  b = GreaterOrEqual (x, y) }}")
+    x, y = (np.array(v, dtype) for v in ([1, 2, 3, 0], [1, 3, 2, 0]))
+    if dtype == np.float32:
+        x[3] = np.nan
+    for a, b in elsewhere(rondel.export(made, opset=11), {"x": x, "y": y}):
+        assert a.tolist() == (x <= y).tolist() and b.tolist() == (x >= y).tolist()
+
+
 @pytest.mark.parametrize("op", ["Squeeze", "Unsqueeze"])
 @pytest.mark.parametrize("opset", [11, 12, 13])
 def test_a_list_of_no_axes_changes_nothing(op, opset):

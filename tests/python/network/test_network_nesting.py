@@ -211,7 +211,7 @@ def counting(net, trips):
 
 
 @pytest.mark.parametrize("also_an_output", [False, True])
-def test_random_numbers_without_the_loop_are_drawn_once_even_if_one_branch_reads_them(also_an_output):
+def test_random_numbers_that_only_a_branch_reads_are_drawn_there(also_an_output):
     net = Net()
     loop, i = counting(net, 5)
     drawn = net.network.add_fill((2,), FillOperation.RANDOM_UNIFORM, DataType.FLOAT).get_output(0)
@@ -222,19 +222,25 @@ def test_random_numbers_without_the_loop_are_drawn_once_even_if_one_branch_reads
     if also_an_output:
         net.mark(drawn)
     rows, *whole = net.network.build_session().run(None, {})
-    assert (rows[:2] == 0).all() and (rows[2:] == rows[2]).all() and (rows[2] != 0).all()
+    assert (rows[:2] == 0).all() and (rows[2:] != 0).all() and (rows[2:] == rows[2]).all() == also_an_output
     assert not also_an_output or (whole[0] == rows[2]).all()
 
 
+@pytest.mark.parametrize("in_a_branch", [False, True])
 @pytest.mark.parametrize("trip_uses_them", [False, True])
-def test_a_while_limit_that_draws(trip_uses_them):
+def test_a_while_limit_that_draws(trip_uses_them, in_a_branch):
     """The limit of the next trip is computed at the end of a trip: it would draw other numbers than the next trip."""
     net = Net()
     loop, i = counting(net, 20)
     fill = net.network.add_fill((1,), FillOperation.RANDOM_UNIFORM, DataType.FLOAT)
     fill.set_input(1, net.network.add_cast(net.mul(i, net.i64(0)), DataType.FLOAT).get_output(0))
     fill.set_input(2, net.f32(1))
-    least = net.network.add_reduce(fill.get_output(0), ReduceOperation.MIN, 1, False).get_output(0)
+    drawn = fill.get_output(0)
+    if in_a_branch:
+        conditional = net.network.add_if_conditional()
+        conditional.set_condition(net.less(i, net.i64(100)))
+        drawn = conditional.add_output(drawn, net.f32([0.5])).get_output(0)
+    least = net.network.add_reduce(drawn, ReduceOperation.MIN, 1, False).get_output(0)
     loop.add_trip_limit(net.less(net.f32(0.25), least), TripLimit.WHILE)
     net.mark(loop.add_loop_output(least if trip_uses_them else i, LoopOutput.CONCATENATE).get_output(0))
     if trip_uses_them:

@@ -169,3 +169,23 @@ def test_shapes_that_an_inner_loop_may_tell_are_not_compared():
     made = with_trips(text, [[1, 2, 3]], 0)
     assert not made.cases[0].sure
     assert ways.check(made, ["interpreted", "quick"]) is None
+
+
+def test_shapes_that_a_growing_state_may_tell_are_not_compared():
+    """Trips would keep the rows of the state: what is declared is that of the first trip around alone (1160011025)."""
+    text = """g (float[?,?] x, int64 n) => (float[?,?,?,?] y) {
+       "", y = Loop (n, "", x) <body = outer (int64 i, bool go, float[] s) => (bool on, float[] t, float[] item) {
+          t = Constant <value = float[4,1] {-1,-3,1,3}> ()
+          never = Constant <value = bool {0}> ()
+          "", stack = Loop ("", never, s) <body = inner (int64 j, bool go2, float[] r) => (bool on2, float[] wider, float[2,2] kept) {
+             wider = Concat <axis = 1> (r, r)
+             on2 = Identity (go2)
+             kept = Identity (wider)
+          }>
+          on = Constant <value = bool {1}> ()
+          item = Identity (stack)
+       }>
+    }"""
+    made = with_trips(text, np.zeros((2, 1)), 1, 5)
+    assert [case.sure for case in made.cases] == [True, False]
+    assert ways.check(made, ["interpreted", "quick"]) is None

@@ -55,7 +55,7 @@ def stacks(machine, body, scope, arguments, skipped, states, axes):
     """The empty stacks of a loop that makes no trip. skipped: outputs of the body before its states."""
     given = dict(zip(body.inputs, arguments, strict=True))
     failed = []
-    names = _certain(body, scope, given, failed)
+    names = begun = _certain(body, scope, given, failed)
     first = len(arguments) - states if skipped else 0  # of the states among the inputs
     while True:
         changing = [
@@ -82,8 +82,10 @@ def stacks(machine, body, scope, arguments, skipped, states, axes):
         elif found is None:
             machine.presumed.append(body)
             better = _look(_certain(body, scope, given, failed, captures_known=True), scope, body.outputs[position])
-            if failed or _follows_from_control(body, body.outputs[position]) or (better is not None and better.value.shape != tuple(shape)):
-                machine.ambiguous.append(body)  # captured constants, or an inner loop, may tell another shape than the declaration
+            others = [x.value.shape for x in (better, _look(begun, scope, body.outputs[position])) if x is not None]
+            if failed or _follows_from_control(body, body.outputs[position]) or any(other != tuple(shape) for other in others):
+                # Captured constants, an inner loop, or those extents of a state that its trips keep may tell another shape than the declaration.
+                machine.ambiguous.append(body)
         if dtype is None:
             raise WrongProgram("a stack without trips of an unknown dtype")
         extents = list(shape)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from rondel.errors import CallerError
-from rondel.replacing import are_one_file, is_special, replacing, replacing_together, require_writable
+from rondel.replacing import identity, is_special, replacing, replacing_together, require_writable
 
 from .exit_codes import UsageError
 
@@ -20,14 +20,13 @@ def require_all_writable(files):
     files: [(path, the option that requests the file, or "")]. A device or a pipe, which takes what is written one after another, may be
     there twice.
     """
-    earlier = []
+    earlier = {}
     for path, option in files:
         with _errors_of(path, option):
             require_writable(path)
-        other = next((its for one, its in earlier if are_one_file(one, path)), None)
-        if other is not None and not is_special(path):
+        other = earlier.setdefault(identity(path), option or path)
+        if other != (option or path) and not is_special(path):
             raise UsageError(f"{option or path}: {other} writes this file")
-        earlier.append((path, option or path))
 
 
 def write_all(writers, options=None):

@@ -16,6 +16,7 @@ class _OtherModules:
 
     def __init__(self, folders: Sequence[str]) -> None:
         self._folders = folders
+        self.found: list[str] = []  # their names
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         parent = name.rpartition(".")[0]
@@ -24,6 +25,7 @@ class _OtherModules:
         found = PathFinder.find_spec(name, [os.path.join(folder, *parent.split(".")[1:]) for folder in self._folders])
         if found is None:
             raise ModuleNotFoundError(f"No module named '{name}': Rondel is in the place of onnxruntime, and has none", name=name)
+        self.found.append(name)
         return found
 
 
@@ -45,11 +47,23 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Undoes `install`: `import onnxruntime` gives what it gave before."""
-    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _OtherModules)]
+    """Undoes `install`: `import onnxruntime` gives what it gave before. Modules of onnxruntime that were imported meanwhile, and that use
+    Rondel, are imported anew when they are next asked for."""
+    for finder in [finder for finder in sys.meta_path if isinstance(finder, _OtherModules)]:
+        sys.meta_path.remove(finder)
+        for name in finder.found:
+            _forget(name)
     for name, module in _replaced.items():
         if module is None:
             sys.modules.pop(name, None)
         else:
             sys.modules[name] = module
     _replaced.clear()
+
+
+def _forget(module: str) -> None:
+    """Removes a module and those inside of it from what has been imported."""
+    for name in [name for name in sys.modules if f"{name}.".startswith(f"{module}.")]:
+        del sys.modules[name]
+    parent, _, name = module.rpartition(".")
+    vars(sys.modules[parent]).pop(name, None)

@@ -55,9 +55,18 @@ def is_special(path: Path) -> bool:
     return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
+def identity(path: Path) -> tuple[int, int] | str:
+    """What paths of one file have in common, or of what would be one file once it is written."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return os.path.realpath(os.fsdecode(path))
+    return found.st_dev, found.st_ino
+
+
 def are_one_file(a: Path, b: Path) -> bool:
     """Whether both paths are of one file, or would be once it is written."""
-    return os.path.realpath(a) == os.path.realpath(b) or os.path.exists(a) and os.path.exists(b) and os.path.samefile(a, b)
+    return identity(a) == identity(b)
 
 
 @contextlib.contextmanager

@@ -379,14 +379,21 @@ class InferenceSession(ExplainsMissingNames):
     def __reduce__(self):
         """Sessions are pickled as their model, which is read again: the absolute path of a file, or the bytes. The optimized
         model is not written again. Ops of the user's own are pickled as their names, and must be registered where it is read.
-        What a subclass or a user has set on the session is pickled, too, but for what hides a method; the `__init__` of a subclass is not
-        called again."""
+        What a subclass or a user has set on the session is pickled, too, but for what hides a method; a `__getstate__` of a subclass chooses
+        what that is. The `__init__` of a subclass is not called again."""
         if self._source is None:
             raise CallerError("this session was built in code, without a model file; keep the bytes of rondel.export(session)")
         options = copy.copy(self._sess_options)
         options.optimized_model_filepath = ""
-        more = {name: value for name, value in self.__dict__.items() if name not in _OWN_STATE and not hasattr(type(self), name)}
-        return _unpickled, (type(self), self._source, options, self.custom_ops), more or None
+        return _unpickled, (type(self), self._source, options, self.custom_ops), self._more_state()
+
+    def _more_state(self):
+        """What a subclass or a user has set on the session; None: nothing."""
+        kind = type(self)
+        if getattr(kind, "__getstate__", None) is not getattr(object, "__getstate__", None):
+            return self.__getstate__()
+        own = {name: value for name, value in self.__dict__.items() if name not in _OWN_STATE}
+        return {name: value for name, value in own.items() if not callable(getattr(kind, name, None))} or None
 
     @property
     def custom_ops(self) -> list[tuple[str, str]]:

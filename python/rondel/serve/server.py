@@ -46,8 +46,8 @@ class Server:
     max_request_bytes: larger requests are refused. grace: seconds that requests under way have when the server stops; inf: until they end.
 
     `run` serves until SIGTERM or Ctrl-C. `with server:` serves on a thread. Raises CallerError for wrong arguments, for models that do not
-    load, for a certificate that does not, and for a port that is taken. While models load, health checks are answered and all else is
-    refused (503).
+    load, for a certificate that does not, and for a port that is taken. While models load, health checks are answered, and what asks for a
+    model is refused (503).
     """
 
     url: str

@@ -396,6 +396,26 @@ def test_copies_have_what_was_set_on_a_session(copied):
     same(there.run(None, {"X": X})[0], X * X)
 
 
+class Guarded(rondel.InferenceSession):
+    retries = 3
+
+    def __init__(self, path):
+        super().__init__(path)
+        self.lock, self.retries = threading.Lock(), 5
+
+    def __getstate__(self):
+        return {"retries": self.retries}
+
+
+def test_a_subclass_chooses_what_is_pickled():
+    there = pickle.loads(pickle.dumps(Guarded(MUL)))
+    assert there.retries == 5 and not hasattr(there, "lock")
+    plain = rondel.InferenceSession(MUL)
+    plain.lock = threading.Lock()
+    with pytest.raises(TypeError, match="cannot pickle"):
+        pickle.dumps(plain)
+
+
 def test_what_hides_a_method_is_not_copied():
     made = rondel.InferenceSession(MUL)
     run = made.run
@@ -468,9 +488,12 @@ except ModuleNotFoundError as error:
     assert str(error) == "No module named 'onnxruntime.session': Rondel is in the place of onnxruntime, and has none"
 else:
     raise AssertionError("a second copy of a module of Rondel's")
+used = onnxruntime.quantization.calibrate.onnxruntime
 as_onnxruntime.uninstall()
 import onnxruntime.capi.onnxruntime_pybind11_state as real
-assert real.InvalidArgument is not InvalidArgument and onnxruntime.__name__ == "rondel"
+import onnxruntime.quantization.calibrate as calibrate
+assert used is rondel and calibrate.onnxruntime.__name__ == "onnxruntime" and not hasattr(rondel, "quantization")
+assert real.InvalidArgument is not InvalidArgument
 import onnxruntime
 assert onnxruntime.__name__ == "onnxruntime"
 """

@@ -37,6 +37,7 @@ class Reads {
   }
 
   void read_inputs(NodeId n) {
+    if (!nodes_.insert(n).second) return;
     for (const ValueId v : g_.node(n).inputs) read(v);
     for (const RegionId r : g_.node(n).regions)
       for (const ValueId v : g_.captures(r)) read(v);
@@ -55,6 +56,7 @@ class Reads {
   const ir::LoopParts parts_;
   const ir::Region& body_;
   std::unordered_set<ValueId> read_;
+  std::unordered_set<NodeId> nodes_;  ///< whose inputs are read: a node may have many outputs
   std::vector<ValueId> pending_;
 };
 

@@ -34,8 +34,9 @@ void affine_grid_rule(ir::TypeContext& c) {
   const bool fits = !theta.has_rank() || (is(theta.extent(1), n) && is(theta.extent(2), n + 1));
   require((n == 2 || n == 3) && fits, "theta is {}; expected [n, 2, 3] or [n, 3, 4]",
           to_text(theta));
-  require(!size.has_rank() || is(size.extent(0), n + 2),
-          "size has {} elements; expected n, channels and {} extents", size.extent(0).value, n);
+  if (size.has_rank())
+    require(is(size.extent(0), n + 2), "size has {} elements; expected n, channels and {} extents",
+            size.extent(0).value, n);
   ir::Extents out(static_cast<std::size_t>(n + 2));
   out.back() = axes;
   if (const auto elements = c.elements(1)) {

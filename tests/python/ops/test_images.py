@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pytest
 import rondel
-from models import model, refused, run
+from models import model, refused, run, session
 from onnx.backend.test.loader import load_model_tests
 
 TEXT = """decoding (uint8[n] file) => (uint8[h, w, c] image) {{ image = ImageDecoder <pixel_format = "{}"> (file) }}"""
@@ -129,3 +129,15 @@ def test_scans_are_bounded(files):
 def test_attributes_are_checked():
     with refused(rondel.CallerError, "pixel_format is 'HSV'", "RGB, BGR or Grayscale"):
         decoded(np.zeros(3, np.uint8), "HSV")
+
+
+def test_a_grid_whose_size_has_no_known_rank():
+    """AffineGrid knows the number of axes from theta alone."""
+    theta = np.array([[[1, 0, 0.5], [0, 2, 0]]], np.float32)
+    (got,) = session("main (float[1,2,3] theta, int64[] size) => (float[] grid) { grid = AffineGrid (theta, size) }", 20).run(
+        None, {"theta": theta, "size": np.array([1, 1, 2, 3])}
+    )
+    (want,) = session("main (float[1,2,3] theta, int64[4] size) => (float[a,b,c,d] grid) { grid = AffineGrid (theta, size) }", 20).run(
+        None, {"theta": theta, "size": np.array([1, 1, 2, 3])}
+    )
+    assert got.shape == (1, 2, 3, 2) and (got == want).all()

@@ -24,9 +24,10 @@ def require_all_writable(files):
     for path, option in files:
         with _errors_of(path, option):
             require_writable(path)
-        other = earlier.setdefault(identity(path), option or path)
-        if other != (option or path) and not is_special(path):
-            raise UsageError(f"{option or path}: {other} writes this file")
+        place = identity(path)
+        if place in earlier and not is_special(path):
+            raise UsageError(f"{option or path}: {earlier[place]} writes this file")
+        earlier[place] = option or path
 
 
 def write_all(writers, options=None):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
+_LATER = ("backend",)  #: modules that both packages have, and that are imported when they are asked for
 _MODULES = ("", ".capi", ".capi._pybind_state", ".capi.onnxruntime_inference_collection", ".capi.onnxruntime_pybind11_state")
 _replaced: dict[str, ModuleType | None] = {}
 
@@ -22,11 +23,23 @@ class _OtherModules:
         parent = name.rpartition(".")[0]
         if parent.split(".")[0] != "onnxruntime" or not sys.modules[parent].__name__.startswith("rondel"):
             return None  # a module inside one of onnxruntime's own is found as always
+        if name.removeprefix("onnxruntime.") in _LATER:
+            return ModuleSpec(name, _Alias())
         found = PathFinder.find_spec(name, [os.path.join(folder, *parent.split(".")[1:]) for folder in self._folders])
         if found is None:
             raise ModuleNotFoundError(f"No module named '{name}': Rondel is in the place of onnxruntime, and has none", name=name)
         self.found.append(name)
         return found
+
+
+class _Alias:
+    """Loads a module of onnxruntime's by taking Rondel's of that name."""
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        sys.modules[module.__name__] = importlib.import_module(module.__name__.replace("onnxruntime", "rondel", 1))
 
 
 def install() -> None:
@@ -53,6 +66,8 @@ def uninstall() -> None:
         sys.meta_path.remove(finder)
         for name in finder.found:
             _forget(name)
+    for name in _LATER:
+        sys.modules.pop(f"onnxruntime.{name}", None)
     for name, module in _replaced.items():
         if module is None:
             sys.modules.pop(name, None)

@@ -99,10 +99,13 @@ class RondelBackend(Backend):
     ) -> tuple[Any, ...]:
         """Runs one node.
 
-        inputs: a value for each name among the node's inputs, as a list or a dict. A list of arrays is a sequence, a dict in a list a map.
+        inputs: a value for each of the node's inputs (None for one without a name), or for each name among them, as a list or a dict. A list
+        of arrays is a sequence, a dict in a list a map.
         opset_version: the version of the node's domain; default: the newest one of onnx.
         """
         names = list(dict.fromkeys(name for name in node.input if name))
+        if isinstance(inputs, (list, tuple)) and len(inputs) == len(node.input):
+            inputs = {name: x for name, x in zip(node.input, inputs) if name}
         feeds = _by_name(inputs, names, "node")
         if feeds.keys() != set(names):
             raise CallerError(f"run_node: the inputs given are {', '.join(feeds) or 'none'}; the node takes {', '.join(names) or 'none'}")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .counts import argument_text
 from .errors import CallerError
 
 
@@ -20,7 +21,7 @@ def checked(name: str, value: Any, rule: tuple[str, Callable[[Any], Any]]) -> An
     try:
         return check(value)
     except (TypeError, ValueError, OverflowError):
-        raise CallerError(f"{name} is {value!r}; expected {expected}") from None
+        raise CallerError(f"{name} is {argument_text(value)}; expected {expected}") from None
 
 
 def is_unicode(value: object) -> bool:

@@ -77,7 +77,7 @@ class InferenceSession(ExplainsMissingNames):
         provider_options: Sequence[ProviderOptions] | None = None,
         **kwargs: Any,
     ) -> None:
-        begin = time.monotonic_ns()
+        begin, given = time.monotonic_ns(), set(self.__dict__)
         check_providers(providers, provider_options)
         _check_keywords(kwargs)
         options = copy.deepcopy(checked_options(sess_options, SessionOptions, "sess_options"))
@@ -95,6 +95,7 @@ class InferenceSession(ExplainsMissingNames):
         if options.external_data_dir is not None:
             options.external_data_dir = os.path.abspath(options.external_data_dir)
         self._begin(made, options, profile, begin)
+        self._own = {*self.__dict__, "_own"} - given  # what is not pickled: the model is read again
 
     @classmethod
     def of(cls, session: Any, options: SessionOptions) -> InferenceSession:
@@ -388,12 +389,13 @@ class InferenceSession(ExplainsMissingNames):
         return _unpickled, (type(self), self._source, options, self.custom_ops), self._more_state()
 
     def _more_state(self):
-        """What a subclass or a user has set on the session; None: nothing."""
+        """What a subclass or a user has set on the session, as pickle takes it."""
         kind = type(self)
         if getattr(kind, "__getstate__", None) is not getattr(object, "__getstate__", None):
-            return self.__getstate__()
-        own = {name: value for name, value in self.__dict__.items() if name not in _OWN_STATE}
-        return {name: value for name, value in own.items() if not callable(getattr(kind, name, None))} or None
+            state = self.__getstate__()
+        else:
+            state = {name: value for name, value in self.__dict__.items() if not callable(getattr(kind, name, None))}
+        return {name: value for name, value in state.items() if name not in self._own} if isinstance(state, dict) else state
 
     @property
     def custom_ops(self) -> list[tuple[str, str]]:
@@ -451,13 +453,6 @@ def _unpickled(kind, source, options, ops):
     made = kind.__new__(kind)
     InferenceSession.__init__(made, source, options)
     return made
-
-
-#: What `InferenceSession.__init__` sets.
-_OWN_STATE = frozenset((
-    "_source", "_read_at", "_sess_options", "_session", "_model_path", "_model_bytes", "_inputs_meta", "_outputs_meta",
-    "_overridable_initializers", "_map_keys", "_types", "_takes_arrays", "_required", "_custom_ops", "_profile",
-))  # fmt: skip
 
 
 #: Keyword arguments of onnxruntime's sessions, the values that have their meaning here, and what to use instead.

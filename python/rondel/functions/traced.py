@@ -93,7 +93,7 @@ _and, _or, _xor = _logical("and_", "bitwise_and"), _logical("or_", "bitwise_or")
 
 
 def power(x, y):
-    """x ** y. Integers to the power of floats or of negative integers are refused: ONNX's Pow truncates the result, Python's ** does not."""
+    """x ** y. Integers to the power of floats or of negative constants are refused: ONNX's Pow truncates the result, Python's ** does not."""
     if _is_float(y) and not _is_float(x) and not isinstance(x, int):
         raise CallerError("'**' of integers and floats; cast the integers to a float")
     if not (_is_float(x) or _is_float(y) or isinstance(y, Traced)) and np.less(y, 0).any():

@@ -111,4 +111,9 @@ def size_of(batch):
 def extents(x):
     """The shape of an array of any library, of an OrtValue or of nested lists."""
     shape = getattr(x, "shape", None)
-    return np.shape(x) if shape is None else tuple(shape() if callable(shape) else shape)
+    if shape is not None:
+        return tuple(shape() if callable(shape) else shape)
+    try:
+        return np.shape(x)
+    except ValueError:
+        raise CallerError(f"train: the batch has {x!r:.60}; expected lists of equal lengths") from None

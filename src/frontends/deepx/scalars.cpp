@@ -79,12 +79,17 @@ template <class T> std::optional<T> real_number(std::string_view text) {
 /// A double that rounds to a narrow float as the number in the text does: the nearest double may
 /// lie between two narrow floats where the number does not, so it is moved by a bit towards the
 /// number.
-double real_to_narrow(double nearest, std::string_view text) {
+double real_to_narrow(double nearest, std::string_view text, DType narrow) {
   if (!std::isfinite(nearest)) return nearest;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
   const double size = std::abs(nearest);
+  const auto narrowed = [&](double towards) {
+    return f64_to_narrow(narrow, std::nextafter(size, towards));
+  };
+  if (narrowed(0) == narrowed(infinity)) return nearest;  // it does not lie between two
   const int side = compared(decimal_of(text), decimal_of(fmt::format("{:.766e}", size)));
   if (side == 0) return nearest;
-  const double moved = std::nextafter(size, side < 0 ? 0 : std::numeric_limits<double>::infinity());
+  const double moved = std::nextafter(size, side < 0 ? 0 : infinity);
   return std::copysign(moved, nearest);
 }
 
@@ -106,7 +111,7 @@ std::optional<Number> number_of(std::string_view text, DType dtype) {
   if (dtype == DType::f32) return real_number<float>(text);
   const std::optional<double> real = real_number<double>(text);
   if (!real || dtype == DType::f64) return real;
-  if (is_float(dtype)) return real_to_narrow(*real, text);
+  if (is_float(dtype)) return real_to_narrow(*real, text, dtype);
   if (!std::isfinite(*real)) return real;
   const std::optional<std::int64_t> exact = exact_integer(decimal_of(text), text.starts_with('-'));
   return exact ? Number{*exact} : Number{std::numeric_limits<double>::quiet_NaN()};

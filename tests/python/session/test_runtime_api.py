@@ -404,12 +404,14 @@ class Guarded(rondel.InferenceSession):
         self.lock, self.retries = threading.Lock(), 5
 
     def __getstate__(self):
-        return {"retries": self.retries}
+        return {name: value for name, value in self.__dict__.items() if name != "lock"}
 
 
 def test_a_subclass_chooses_what_is_pickled():
-    there = pickle.loads(pickle.dumps(Guarded(MUL)))
-    assert there.retries == 5 and not hasattr(there, "lock")
+    made = Guarded(MUL)
+    for there in (pickle.loads(pickle.dumps(made)), copy.deepcopy(made), copy.copy(made)):
+        assert there.retries == 5 and not hasattr(there, "lock") and there._session is not made._session
+        same(there.run(None, {"X": X})[0], X * X)
     plain = rondel.InferenceSession(MUL)
     plain.lock = threading.Lock()
     with pytest.raises(TypeError, match="cannot pickle"):
@@ -488,6 +490,8 @@ except ModuleNotFoundError as error:
     assert str(error) == "No module named 'onnxruntime.session': Rondel is in the place of onnxruntime, and has none"
 else:
     raise AssertionError("a second copy of a module of Rondel's")
+import onnxruntime.backend
+assert onnxruntime.backend is rondel.backend and rondel.backend.__name__ == "rondel.backend"
 used = onnxruntime.quantization.calibrate.onnxruntime
 as_onnxruntime.uninstall()
 import onnxruntime.capi.onnxruntime_pybind11_state as real

@@ -175,7 +175,7 @@ def test_remainders_of_floats_with_the_sign_of_the_divisor(opset, dtype):
 
 @pytest.mark.parametrize("opset", [11, 13, 17])
 @pytest.mark.parametrize("dtype, tolerance", [("float", 1e-6), ("double", 1e-14), ("float16", 1e-3)])
-@pytest.mark.parametrize("call", ["Gelu (x)", 'Gelu <approximate = "tanh"> (x)', "Mish (x)", "Swish <alpha = 1.5> (x)"])
+@pytest.mark.parametrize("call", ["Gelu (x)", "Mish (x)", "Swish <alpha = 1.5> (x)"])
 def test_activations_in_opsets_that_lack_them(call, dtype, tolerance, opset):
     made = model(f"main ({dtype}[n] x) => ({dtype}[n] y) {{ y = {call} }}", 24)
     x = np.linspace(-8, 8, 501).astype({"float": np.float32, "double": np.float64, "float16": np.float16}[dtype])

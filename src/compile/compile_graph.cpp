@@ -1,6 +1,7 @@
 #include "base/error.h"
 #include "compile/check_mode.h"
 #include "compile/plan_builder.h"
+#include "lowering/empty_stacks.h"
 #include "passes/loop_body.h"
 
 #include <algorithm>
@@ -35,6 +36,7 @@ ir::Graph compile_graph(
   how.fuse_multiply_add = !options.strict;
   how.evaluate = make_evaluator();
   passes::run_pipelines(g, how, {verifies(), after});
+  lowering::declare_items(g);
   return g;
 }
 
@@ -52,6 +54,7 @@ ir::Graph compile_graph_for(ir::Graph g, std::span<const ir::Type> inputs,
                             const SessionOptions& options) {
   g = optimize_graph(std::move(g), options);
   need_types_of_items(g);
+  lowering::declare_items(g);
   const std::vector<ir::ValueId> params = g.root().params;
   for (std::size_t i = 0; i < inputs.size(); ++i) g.value(params[i]).type = inputs[i];
   passes::PassOptions how;

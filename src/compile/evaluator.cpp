@@ -4,6 +4,7 @@
 #include "compile/exact_key.h"
 #include "compile/plan_builder.h"
 #include "ir/value_text.h"
+#include "lowering/empty_stacks.h"
 #include "lowering/extract.h"
 
 #include <algorithm>
@@ -78,8 +79,10 @@ class NodeEvaluator {
   }
 
   static runtime::Plan plan(const Graph& g, const lowering::Group& group) {
+    Graph alone = lowering::extract(g, group);
+    lowering::declare_items(alone);
     BuildContext b;
-    b.graph = std::make_shared<const Graph>(lowering::extract(g, group));
+    b.graph = std::make_shared<const Graph>(std::move(alone));
     b.compiler = interpreter_alone();
     b.lowering.fast_kernels = false;
     return build_plan(b, ir::RegionId::root);

@@ -87,21 +87,18 @@ class ItemTypes {
     const LoopParts parts(graph_->node(node_));
     std::vector<LoopStep::ItemType> types;
     for (std::size_t s = 0; s < parts.stacks; ++s) {
-      const ValueId item = graph_->region(parts.body).results[1 + parts.states + s];
-      types.push_back(item_type(items[s], graph_->value(item).type.has_rank(), parts.declared[s],
-                                parts.axis_out[s]));
+      types.push_back(item_type(items[s], parts.declared[s], parts.axis_out[s]));
     }
     return types;
   }
 
-  /// The inferred type, completed by the declared type. The rank must not depend on the run: it
-  /// must be inferred for the model (`ranked`) or declared.
-  static LoopStep::ItemType item_type(const ir::Type& inferred, bool ranked,
-                                      const ir::Type& declared, std::int64_t axis) {
-    const bool agree = inferred.has_rank() && declared.is_tensor() && declared.has_rank() &&
+  /// The inferred type, completed by the declared type, which alone decides the rank: the rank must
+  /// not depend on the run.
+  static LoopStep::ItemType item_type(const ir::Type& inferred, const ir::Type& declared,
+                                      std::int64_t axis) {
+    const bool agree = inferred.has_rank() && declared.has_rank() &&
                        inferred.rank() == declared.rank();
-    const ir::Type t = ir::completed(
-        ranked || agree ? inferred : ir::Type::unranked(inferred.dtype()), declared);
+    const ir::Type t = agree ? ir::completed(inferred, declared) : declared;
     if (!t.has_rank() || !has_axis(axis, t.rank() + 1)) return {t.dtype(), std::nullopt};
     return {t.dtype(), t.static_shape()};
   }

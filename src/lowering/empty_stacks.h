@@ -5,10 +5,15 @@
 
 namespace rondel::lowering {
 
+/// Declares for each loop what the model tells of the items that the loop stacks: ranks, and
+/// extents by number. In a graph made for certain shapes, types tell more; stacks without trips
+/// have the shapes that the model tells (docs/loops.md, rule 3).
+void declare_items(ir::Graph&);
+
 /// The items that a loop would stack if it made a trip: inferred from the types of all that goes
 /// in, but from no values except its trip count (docs/loops.md, rule 3). `known`: the types of the
-/// loop's outer values, and what is known of its trip count. The types of the graph where the
-/// loop's operands do not go together. Extents have only names that those of the outer values have.
+/// loop's outer values, and what is known of its trip count. The declared types where the loop's
+/// operands do not go together. Extents have only names that those of the outer values have.
 std::vector<ir::Type> items_without_trips(const ir::Graph&, ir::NodeId loop,
                                           const ir::TypeEnvironment& known,
                                           const ir::Evaluator& evaluate);

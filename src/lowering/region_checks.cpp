@@ -32,8 +32,7 @@ bool RegionTree::empty_stack_known(const LoopParts& parts, std::size_t k,
   const auto has_rank = [&](const ir::Type& t) {
     return t.is_tensor() && t.has_rank() && t.rank() == rank;
   };
-  if (!g_.value(item).type.has_rank() && !has_rank(declared)) return false;
-  if (!has_rank(without_trips)) return false;
+  if (!has_rank(declared) || !has_rank(without_trips)) return false;
   for (std::int64_t a = 0; a < rank; ++a)
     if (extent_known(type(item).extent(a)) && !(type(item).extent(a) == without_trips.extent(a)))
       return false;

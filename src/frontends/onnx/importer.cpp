@@ -4,6 +4,7 @@
 #include "formats/onnx/types.h"
 #include "frontends/onnx/attributes.h"
 #include "frontends/onnx/rules.h"
+#include "frontends/onnx/rules/control.h"
 #include "frontends/onnx/user_ops.h"
 
 #include <algorithm>
@@ -77,6 +78,7 @@ Frame Importer::begin() {
 Imported Importer::finish() {
   for (std::size_t v = 0; v < graph().value_count(); ++v)
     graph().value(static_cast<ValueId>(v)).type = known_.types[v];
+  forget_inferred_items(graph());
   return std::move(out_);
 }
 

@@ -218,8 +218,8 @@ DirectionResults one_direction(Builder& b, const Prepared& p, const Recurrence& 
   loop.fixed = Ints(r.states, 1);
   loop.axis_in = loop.axis_out = {0};
   loop.reverse_in = loop.reverse_out = {reverse ? 1 : 0};
-  if (!b.graph().value(p.x).type.has_rank())  // then nothing else tells the shape of no steps
-    loop.declared = {ir::Type::tensor(dtype_of(b, x), ir::Extents{Extent(), hidden})};
+  // Where the rank of x is not known, nothing else tells the shape of no steps.
+  loop.declared = {ir::Type::tensor(dtype_of(b, x), ir::Extents{Extent(), hidden})};
   const bool ragged = p.lengths != ValueId::none;
   const ValueId extent = ragged ? b("gather", {b("shape", {p.x}), b.scalar<std::int64_t>(0)},
                                     {{"axis", 0}})

@@ -88,9 +88,20 @@ void keep_declared_items(const Call& c, ir::NodeId loop, const BodyGraph& body, 
     for (const auto& dim : shape->dim())
       extents.push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? ir::Extent(dim.dim_value())
                                                                     : ir::Extent());
-    const ir::Type& inferred = c.type(editor.item(k));
-    const ir::Type t = ir::Type::tensor(inferred.dtype(), std::move(extents));
-    if (ir::completed(inferred, t) != inferred) editor.set_declared(k, t);
+    editor.set_declared(k, ir::Type::tensor(c.type(editor.item(k)).dtype(), std::move(extents)));
+  }
+}
+
+void forget_inferred_items(ir::Graph& g) {
+  for (std::size_t i = 0; i < g.node_count(); ++i) {
+    const auto n = static_cast<ir::NodeId>(i);
+    if (g.is_erased(n) || !g.node(n).is_loop()) continue;
+    ir::LoopEditor editor(g, n);
+    for (std::size_t k = 0; k < editor.parts().stacks; ++k) {
+      const ir::Type& inferred = g.value(editor.item(k)).type;
+      if (ir::completed(inferred, editor.parts().declared[k]) == inferred)
+        editor.set_declared(k, {});
+    }
   }
 }
 

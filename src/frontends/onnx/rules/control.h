@@ -33,10 +33,13 @@ void check_declared(const pb::ValueInfoProto& declared, const ir::Type& bound);
 std::vector<ValueId> call_graph(Importer&, const Binding&, const std::string& name,
                                 std::span<const ValueId> inputs, ir::RegionId);
 
-/// Keeps declared types of the loop's items (loops.md, rule 3) that say more than the inferred
-/// types: a rank, or extents given as numbers. The items are the body's outputs from number `first`
-/// on.
+/// Keeps the declared ranks of the loop's items, and extents given as numbers (loops.md, rule 3).
+/// The items are the body's outputs from number `first` on.
 void keep_declared_items(const Call&, ir::NodeId loop, const BodyGraph&, std::size_t first);
+
+/// Drops declared types of items that say no more than the types in the graph. While the model is
+/// imported, this is not known: a type holds less after an outer loop's states have changed.
+void forget_inferred_items(ir::Graph&);
 
 /// The rank that a body declares for one of its inputs; nothing if it declares none.
 std::optional<std::int64_t> declared_rank(const pb::ValueInfoProto&);

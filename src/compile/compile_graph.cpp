@@ -5,6 +5,7 @@
 #include "passes/loop_body.h"
 
 #include <algorithm>
+#include <map>
 
 namespace rondel::compile {
 namespace {
@@ -25,6 +26,36 @@ void need_types_of_items(const ir::Graph& g) {
                     ir::where(g, n), to_text(item));
     }
   }
+}
+
+/// What is known of each stack's items if its loop makes no trip.
+std::map<ir::ValueId, ir::Type> items_without_trips(const ir::Graph& g,
+                                                    const ir::Evaluator& evaluate) {
+  ir::TypeEnvironment k = ir::type_environment(g);
+  ir::infer_region(g, ir::RegionId::root, k, evaluate);
+  std::map<ir::ValueId, ir::Type> items;
+  for (const ir::NodeId n : passes::loops_inside_out(g)) {
+    const ir::LoopParts parts(g.node(n));
+    if (parts.stacks == 0) continue;
+    ir::TypeEnvironment known = k;
+    if (parts.has_trips)
+      known.values[static_cast<std::int32_t>(g.node(n).inputs[parts.trips_at()])] =
+          Tensor::scalar<std::int64_t>(0);
+    const std::vector<ir::Type> types = lowering::items_without_trips(g, n, known, evaluate);
+    for (std::size_t s = 0; s < parts.stacks; ++s)
+      items.emplace(g.node(n).outputs[parts.states + s], types[s]);
+  }
+  return items;
+}
+
+/// Throws if a stack without trips would have another shape than it has before the passes: of
+/// operands that do not go together, less may be known after them.
+void need_same_items(const std::map<ir::ValueId, ir::Type>& before,
+                     const std::map<ir::ValueId, ir::Type>& after, const ir::Graph& g) {
+  for (const auto& [stack, item] : after)
+    if (const auto it = before.find(stack); it != before.end() && !(it->second == item))
+      unsupported("{} stacks {} without trips; expected {}", ir::where(g, g.value(stack).producer),
+                  to_text(item), to_text(it->second));
 }
 
 }  // namespace
@@ -60,7 +91,9 @@ ir::Graph compile_graph_for(ir::Graph g, std::span<const ir::Type> inputs,
   passes::PassOptions how;
   how.fuse_multiply_add = false;
   how.evaluate = make_evaluator();
+  const std::map<ir::ValueId, ir::Type> items = items_without_trips(g, how.evaluate);
   passes::run(passes::specialize(), g, how, {verifies(), nullptr});
+  need_same_items(items, items_without_trips(g, how.evaluate), g);
   return g;
 }
 

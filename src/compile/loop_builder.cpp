@@ -87,7 +87,8 @@ class ItemTypes {
     const LoopParts parts(graph_->node(node_));
     std::vector<LoopStep::ItemType> types;
     for (std::size_t s = 0; s < parts.stacks; ++s) {
-      types.push_back(item_type(items[s], parts.declared[s], parts.axis_out[s]));
+      types.push_back(
+          item_type(items[s], lowering::declared_item(*graph_, node_, s), parts.axis_out[s]));
     }
     return types;
   }

@@ -43,15 +43,6 @@ std::set<ir::Symbol> names_in(const ir::TypeEnvironment& k, std::span<const ir::
   return names;
 }
 
-/// The types of what the loop stacks, in the graph.
-std::vector<ir::Type> types_of_items(const ir::Graph& g, ir::NodeId n) {
-  const ir::LoopParts parts(g.node(n));
-  std::vector<ir::Type> items;
-  for (std::size_t s = 0; s < parts.stacks; ++s)
-    items.push_back(g.value(g.region(parts.body).results[1 + parts.states + s]).type);
-  return items;
-}
-
 /// The type with no other names than these.
 ir::Type with_names(const ir::Type& t, const std::set<ir::Symbol>& names) {
   if (!t.is_tensor() || !t.has_rank()) return t;
@@ -69,29 +60,38 @@ void declare_items(ir::Graph& g) {
   for (std::size_t i = 0; i < g.node_count(); ++i) {
     const auto n = static_cast<ir::NodeId>(i);
     if (g.is_erased(n) || !g.node(n).is_loop()) continue;
-    const std::vector<ir::Type> items = types_of_items(g, n);
     ir::LoopEditor editor(g, n);
-    for (std::size_t s = 0; s < items.size(); ++s)
-      editor.set_declared(s, ir::completed(with_names(items[s], {}), editor.parts().declared[s]));
+    for (std::size_t k = 0; k < editor.parts().stacks; ++k) {
+      const ir::Type inferred = with_names(g.value(editor.item(k)).type, {});
+      editor.set_declared(k, ir::completed(inferred, editor.parts().declared[k]));
+    }
   }
+}
+
+ir::Type declared_item(const ir::Graph& g, ir::NodeId n, std::size_t k) {
+  const ir::LoopParts& parts = g.node(n).loop();
+  if (parts.declared[k].is_tensor()) return parts.declared[k];
+  return with_names(g.value(g.region(parts.body).results[1 + parts.states + k]).type, {});
 }
 
 std::vector<ir::Type> items_without_trips(const ir::Graph& g, ir::NodeId n,
                                           const ir::TypeEnvironment& known,
                                           const ir::Evaluator& evaluate) {
-  const ir::LoopParts& parts = g.node(n).loop();
   ir::TypeEnvironment k = environment_without_trips(g, n, known);
   const std::set<ir::Symbol> names = names_in(k, outer_values(g, n));
+  bool inferred = true;
   try {
     ir::infer_node(g, n, k, evaluate);
   } catch (const Error& e) {
     if (e.blame() == Blame::internal || ends_run(e)) throw;
-    return parts.declared;
+    inferred = false;
   }
+  const ir::LoopParts parts(g.node(n));
   std::vector<ir::Type> items;
   for (std::size_t s = 0; s < parts.stacks; ++s) {
     const ir::ValueId item = g.region(parts.body).results[1 + parts.states + s];
-    items.push_back(with_names(k.types[ir::index(item)], names));
+    items.push_back(inferred ? with_names(k.types[ir::index(item)], names)
+                             : declared_item(g, n, s));
   }
   return items;
 }

@@ -10,6 +10,10 @@ namespace rondel::lowering {
 /// have the shapes that the model tells (docs/loops.md, rule 3).
 void declare_items(ir::Graph&);
 
+/// What the model tells of the items of stack k of a loop: the declared type, or, of a graph for
+/// which `declare_items` has not run, the graph's.
+ir::Type declared_item(const ir::Graph&, ir::NodeId loop, std::size_t k);
+
 /// The items that a loop would stack if it made a trip: inferred from the types of all that goes
 /// in, but from no values except its trip count (docs/loops.md, rule 3). `known`: the types of the
 /// loop's outer values, and what is known of its trip count. The declared types where the loop's

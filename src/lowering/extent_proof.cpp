@@ -19,7 +19,7 @@ using Factors = std::vector<Symbol>;
 /// Limits on the work for one proof.
 constexpr std::size_t most_products = 64;
 constexpr int most_cases = 2000;
-constexpr std::array steps_to_try{2, 4, 100};
+constexpr std::array steps_to_try{2, 3, 4, 100};
 
 bool is_never_negative(Symbol factor) { return Integer(factor).at_least(0); }
 

@@ -1,6 +1,7 @@
 // What keeps a tree from being lowered: values and extents that are not known in time, and rules of
 // ops that depend on them; and which rules the program checks instead.
 #include "base/error.h"
+#include "lowering/empty_stacks.h"
 #include "lowering/extent_expression.h"
 #include "lowering/region_tree.h"
 #include "ops/layout/reading_view.h"
@@ -24,15 +25,14 @@ void RegionTree::check_element(ValueId v, const char* what) {
 
 /// Whether a stack has the same type without trips as with some (docs/loops.md, rule 3): its rank
 /// follows from the model or is declared, its extents from types alone.
-bool RegionTree::empty_stack_known(const LoopParts& parts, std::size_t k,
-                                   const ir::Type& without_trips) const {
+bool RegionTree::empty_stack_known(NodeId n, std::size_t k, const ir::Type& without_trips) const {
+  const LoopParts& parts = g_.node(n).loop();
   const ValueId item = g_.region(parts.body).results[1 + parts.states + k];
-  const ir::Type& declared = parts.declared[k];
   const std::int64_t rank = type(item).rank();
   const auto has_rank = [&](const ir::Type& t) {
     return t.is_tensor() && t.has_rank() && t.rank() == rank;
   };
-  if (!has_rank(declared) || !has_rank(without_trips)) return false;
+  if (!has_rank(declared_item(g_, n, k)) || !has_rank(without_trips)) return false;
   for (std::int64_t a = 0; a < rank; ++a)
     if (extent_known(type(item).extent(a)) && !(type(item).extent(a) == without_trips.extent(a)))
       return false;

@@ -209,7 +209,7 @@ class RegionTree {
   void check_element(ir::ValueId, const char* what);
   void visit_stack(ir::NodeId, const ir::LoopParts&, std::size_t k, const ir::Type* without_trips);
   bool may_stack_nothing(ir::NodeId loop) const;
-  bool empty_stack_known(const ir::LoopParts&, std::size_t k, const ir::Type& without_trips) const;
+  bool empty_stack_known(ir::NodeId, std::size_t k, const ir::Type& without_trips) const;
   void check_values(ir::NodeId);
   void check_rule(ir::NodeId);
   void check_rules_of_empty(ir::NodeId loop, const Late& before);

@@ -367,7 +367,7 @@ void RegionTree::visit_stack(NodeId n, const LoopParts& parts, std::size_t k,
            fmt::format("item {} is {}, not the same in each trip", named(item), shown_type(item)),
            "stack items of one shape");
   if (n == top_ || stack == ValueId::none || !type(stack).has_rank()) return;
-  if (without_trips != nullptr && !empty_stack_known(parts, k, *without_trips))
+  if (without_trips != nullptr && !empty_stack_known(n, k, *without_trips))
     refuse(n,
            fmt::format("{} may make no trip, and output {} may then have another shape",
                        ir::where(g_, n), named(stack)),

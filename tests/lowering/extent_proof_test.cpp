@@ -42,6 +42,19 @@ TEST(ExtentProof, NamesAreNotNegative) {
   EXPECT_FALSE(proves("a", "a * b"));
 }
 
+TEST(ExtentProof, RemaindersAreAtMostTheirDividends) {
+  const std::string others = "max(divisor - 1, 0)", quotient = "(6 / (" + others + " + 1))";
+  const std::string remainder = "max(6 - " + quotient + " - " + quotient + " * " + others + ", 0)";
+  EXPECT_TRUE(proves(remainder, "6"));
+  EXPECT_FALSE(proves(remainder, "4"));
+  // So are the trips of a loop, whatever else is known of the divisor.
+  Facts facts{{"rows", {at_most("rows", {"4 * trip"})}},
+              {"trip", {at_most("trip", {remainder + " - 1"})}}};
+  EXPECT_TRUE(proves("rows", "20", facts));
+  facts["divisor"] = {at_most("divisor", {"3"})};
+  EXPECT_TRUE(proves("rows", "20", facts));
+}
+
 TEST(ExtentProof, EachMaximumIsOneOfTwo) {
   EXPECT_TRUE(proves("max(a, b)", "a + b"));
   EXPECT_TRUE(proves("max(a + b - max(b, 2), 0)", "a"));

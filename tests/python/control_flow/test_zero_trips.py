@@ -292,3 +292,61 @@ def test_a_bound_that_data_make_fail_is_not_computed_for_a_loop_of_no_trip(count
         assert ours.run(None, {**given, "trips": np.array(9), "never": np.array(True), "step": np.array(1)})[0] == 3
         with refused(rondel.CallerError, "Range", "delta is 0"):
             ours.run(None, {**given, "trips": np.array(9), "never": np.array(True)})
+
+
+@pytest.mark.parametrize("declared, empty", [("int64[3]", (1, 0, 3)), ("int64[r]", (1, 0, 3)), ("int64[]", (1, 0))])
+def test_what_the_body_declares_holds_where_an_outer_state_changes_its_rank(declared, empty, monkeypatch):
+    """When the inner loop is read, the state still has the type of its first value, which tells all that is declared."""
+    made = model(f"""main (bool yes, int64[3] first) => (int64[] out) {{
+  last, out = Loop ("", yes, first) <body = outer (int64 i, bool go, int64[] state) => (bool on, int64[] next, int64[] rows) {{
+    on = Constant <value = bool {{0}}> ()
+    next = Constant <value_int = 0> ()
+    rows = Loop ("", on) <body = inner (int64 j, bool go2) => (bool on2, {declared} item) {{ on2 = Identity (go2)  item = Identity (state) }}>
+  }}>
+}}""")
+    for way in WAYS:
+        run_as(monkeypatch, way)
+        (out,) = session(made).run(None, {"yes": np.array(True), "first": np.zeros(3, np.int64)})
+        assert out.shape == empty
+
+
+def test_a_recurrence_of_no_step_has_its_rank_where_another_one_gives_its_input(monkeypatch):
+    made = model("""main (float x, float[1,8,2] w, float[1,8,2] r) => (float[?,?,?,?] y) {
+  h = LSTM <hidden_size = 2> (x, w, r)
+  one = Constant <value_ints = [1]> ()
+  flat = Squeeze (h, one)
+  y = LSTM <hidden_size = 2> (flat, w, r)
+}""")
+    made.graph.input[0].type.tensor_type.ClearField("shape")
+    weights = {"w": np.ones((1, 8, 2), np.float32), "r": np.ones((1, 8, 2), np.float32)}
+    for way in WAYS:
+        run_as(monkeypatch, way)
+        assert session(made).run(None, {"x": np.ones((0, 3, 2), np.float32), **weights})[0].shape == (0, 1, 3, 2)
+
+
+def test_a_plan_for_certain_shapes_tells_no_more_of_an_item_whose_operands_do_not_go_together(monkeypatch):
+    """Without trips, `grown` keeps a shape that the weights do not go with: the model tells one extent of the product alone.
+    A run that fails and a second one without trips make a plan for the shapes of x."""
+    made = model("""main (float[m,n,k] x, int64 trips) => (float[?,?,?,?] y, float[?,?,?] z) {
+  w = Constant <value = float[6,3] {1,-2,-0.5,0.5,0,-1,2,1,1.5,-0.5,1.5,-0.5,-2,1.5,1,0,1,0}> ()
+  shift = Constant <value = float[3,3,6] {0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0}> ()
+  y, z = Loop (trips, "") <body = outer (int64 i, bool go) => (bool on, float[?,?,?] product, float[?,?,?,?] chosen) {
+    on = Identity (go)
+    grown, last, flags = Loop (trips, "", x, x) <body = inner (int64 j, bool go2, float[?,?,?] a, float[?,?,?] b) => (bool on2, float[?,?,?] joined, float[?,?,?] next, bool flag) {
+      on2 = Identity (go2)
+      joined = Concat <axis = 2> (x, a)
+      next = Constant <value = float[3,1,6] {3,1,1,3,-1,1,3,1,0,3,-1,0,2,3,3,2,-3,3}> ()
+      flag = Constant <value = bool {1}> ()
+    }>
+    product = MatMul (grown, w)
+    chosen = Where (flags, shift, last)
+  }>
+}""")
+    for way in WAYS:
+        run_as(monkeypatch, way)
+        ours = session(made)
+        with refused(rondel.CallerError, "MatMul", "inner extents"):
+            ours.run(None, {"x": np.zeros((0, 1, 3), np.float32), "trips": np.array(2)})
+        for _ in range(3):
+            y, _ = ours.run(None, {"x": np.zeros((0, 3, 3), np.float32), "trips": np.array(0)})
+            assert y.shape == (0, 0, 0, 3)

@@ -56,7 +56,7 @@ template <class T> bool store(PyObject* x, T& to) {
     to = PyObject_IsTrue(x) != 0;
     return true;
   } else if constexpr (std::is_floating_point_v<T>) {
-    const double d = PyFloat_CheckExact(x) ? PyFloat_AS_DOUBLE(x) : PyLong_AsDouble(x);
+    const double d = PyFloat_CheckExact(x) ? PyFloat_AsDouble(x) : PyLong_AsDouble(x);
     to = static_cast<T>(d);
     if (std::isinf(to) && !std::isinf(d)) return false;
     if (d != -1.0 || PyErr_Occurred() == nullptr) return true;
@@ -71,10 +71,10 @@ template <class T> bool store(PyObject* x, T& to) {
 }
 
 template <class T> Value tensor_of(const Given& g) {
-  const Py_ssize_t count = g.numbers != nullptr ? PySequence_Fast_GET_SIZE(g.numbers) : 1;
+  const Py_ssize_t count = g.numbers != nullptr ? Py_SIZE(g.numbers) : 1;
   const Tensor t(dtype_of<T>::value, g.numbers != nullptr ? Shape{count} : Shape{});
   for (Py_ssize_t k = 0; k < count; ++k) {
-    PyObject* x = g.numbers != nullptr ? PySequence_Fast_GET_ITEM(g.numbers, k) : g.number;
+    PyObject* x = g.numbers != nullptr ? item_of(g.numbers, k) : g.number;
     if (!store(x, t.data_as<T>()[k])) return {};
   }
   return t;
@@ -181,9 +181,9 @@ Cache& cache() {
 /// - `otherwise(args, kwargs)`: executes calls that have no signature or cannot be prepared.
 class Function {
  public:
-  Function(std::string name, Arguments arguments, const nb::object& caller, nb::object level,
+  Function(std::string name, Arguments arguments, const nb::object& caller, const nb::object& level,
            nb::object finish)
-      : name_(std::move(name)), arguments_(std::move(arguments)), level_(std::move(level)),
+      : name_(std::move(name)), arguments_(std::move(arguments)), level_(level.attr("get")),
         traced_(caller.attr("traced")), prepare_(caller.attr("prepare")),
         otherwise_(caller.attr("otherwise")), finish_(std::move(finish)) {
     if (arguments_.graphs.empty()) return;
@@ -192,9 +192,7 @@ class Function {
   }
 
   nb::object call(const nb::tuple& args, const nb::dict& kwargs) const {
-    PyObject* level = nullptr;
-    if (PyContextVar_Get(level_.ptr(), nullptr, &level) != 0) throw nb::python_error();
-    const nb::object entered = nb::steal(level);
+    const nb::object entered = level_();
     if (!entered.is_none()) return traced_(entered, args, kwargs);
     Signature s(name_ + '\0');
     if (!arguments_.read(s, args, kwargs, graph_key_)) return otherwise_(args, kwargs);

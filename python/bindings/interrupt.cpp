@@ -47,7 +47,7 @@ struct Signals {
 
   /// Sets the wakeup descriptor. Returns the previous one, -1 if there was none.
   long write_to(PyObject* fd) const {
-    PyObject* before = PyObject_CallOneArg(set_wakeup_fd, fd);
+    PyObject* before = PyObject_CallFunctionObjArgs(set_wakeup_fd, fd, nullptr);
     const long number_before = before != nullptr ? PyLong_AsLong(before) : -1;
     Py_XDECREF(before);
     PyErr_Clear();
@@ -86,7 +86,7 @@ bool is_main_thread(const Signals& s) {
 }
 
 bool raises_interrupt(const Signals& s) {
-  PyObject* handler = PyObject_CallOneArg(s.getsignal, s.number);
+  PyObject* handler = PyObject_CallFunctionObjArgs(s.getsignal, s.number, nullptr);
   if (handler == nullptr) PyErr_Clear();
   Py_XDECREF(handler);
   return handler == s.raises;

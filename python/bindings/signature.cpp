@@ -38,9 +38,16 @@ bool is_numpy_scalar(PyObject* x) {
   return PyObject_TypeCheck(x, scalars) != 0;
 }
 
+/// Whether it is a function of Python's own; subclasses of those there are none.
+bool is_function(PyObject* x) {
+  static const PyObject* const functions =
+      nb::object(nb::module_::import_("types").attr("FunctionType")).release().ptr();
+  return reinterpret_cast<PyObject*>(Py_TYPE(x)) == functions;
+}
+
 /// Whether a positional argument of an operator with bodies may be a body.
 bool may_be_graph(PyObject* x) {
-  if (PyFunction_Check(x)) return true;
+  if (is_function(x)) return true;
   return x != Py_None && !PyUnicode_Check(x) && !PyLong_Check(x) && !PyFloat_Check(x) &&
          !PyList_Check(x) && !PyTuple_Check(x) && !is_array(x) && !is_numpy_scalar(x);
 }
@@ -55,7 +62,7 @@ bool Signature::add_input(PyObject* x, bool constant) {
   given_.emplace_back();
   if (constant && (PyBool_Check(x) || PyLong_CheckExact(x) || PyFloat_CheckExact(x)))
     return mark('c') && attribute(x, 0);
-  if (x == Py_None || (PyUnicode_CheckExact(x) && PyUnicode_GET_LENGTH(x) == 0)) return mark('n');
+  if (x == Py_None || (PyUnicode_CheckExact(x) && PyUnicode_GetLength(x) == 0)) return mark('n');
   if (PyFloat_CheckExact(x)) return number('f', x);
   if (PyBool_Check(x)) return number('b', x);
   if (PyLong_CheckExact(x)) return number('i', x);
@@ -70,7 +77,7 @@ bool Signature::add_attribute(PyObject* x) {
 
 bool Signature::add_graph(PyObject* x, const nb::object& key_of) {
   given_.emplace_back();
-  if (PyFunction_Check(x)) return function();
+  if (is_function(x)) return function();
   nb::object key;
   try {
     key = key_of(nb::handle(x));
@@ -80,9 +87,8 @@ bool Signature::add_graph(PyObject* x, const nb::object& key_of) {
   }
   if (key.is_none()) return function();
   if (PyBytes_CheckExact(key.ptr())) {
-    mark('G') && bytes(PyBytes_GET_SIZE(key.ptr()));
-    key_.append(PyBytes_AS_STRING(key.ptr()),
-                static_cast<std::size_t>(PyBytes_GET_SIZE(key.ptr())));
+    mark('G') && bytes(PyBytes_Size(key.ptr()));
+    key_.append(PyBytes_AsString(key.ptr()), static_cast<std::size_t>(PyBytes_Size(key.ptr())));
     return true;
   }
   held_.push_back(key);
@@ -102,8 +108,8 @@ bool Signature::number(char kind, PyObject* x) {
 
 bool Signature::numbers(PyObject* x) {
   char kind = 'i';
-  for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(x); ++k) {
-    PyObject* item = PySequence_Fast_GET_ITEM(x, k);
+  for (Py_ssize_t k = 0; k < Py_SIZE(x); ++k) {
+    PyObject* item = item_of(x, k);
     if (PyFloat_CheckExact(item)) kind = 'f';
     else if (!PyLong_CheckExact(item)) return false;
   }
@@ -115,7 +121,7 @@ bool Signature::array(PyObject* x) {
   if (is_numpy_scalar(x)) {
     static PyObject* const as_array =
         nb::object(nb::module_::import_("numpy").attr("asarray")).release().ptr();
-    const nb::object made = nb::steal(PyObject_CallOneArg(as_array, x));
+    const nb::object made = nb::steal(PyObject_CallFunctionObjArgs(as_array, x, nullptr));
     if (!made.is_valid()) return PyErr_Clear(), false;
     return is_array(made.ptr()) && array(made.ptr());  // the buffer keeps `made` alive
   }
@@ -139,7 +145,7 @@ bool Signature::attribute(PyObject* x, int depth) {
     const long long i = PyLong_AsLongLongAndOverflow(x, &overflow);
     return overflow == 0 && mark('I') && bytes(i);
   }
-  if (PyFloat_CheckExact(x)) return mark('F') && bytes(PyFloat_AS_DOUBLE(x));
+  if (PyFloat_CheckExact(x)) return mark('F') && bytes(PyFloat_AsDouble(x));
   if (PyUnicode_CheckExact(x)) {
     Py_ssize_t size = 0;
     const char* text = PyUnicode_AsUTF8AndSize(x, &size);
@@ -149,10 +155,10 @@ bool Signature::attribute(PyObject* x, int depth) {
   }
   if (is_array(x)) return elements(x);
   if (depth > 0 || !(PyList_CheckExact(x) || PyTuple_CheckExact(x))) return false;
-  const Py_ssize_t size = PySequence_Fast_GET_SIZE(x);
+  const Py_ssize_t size = Py_SIZE(x);
   mark('L') && bytes(size);
   for (Py_ssize_t k = 0; k < size; ++k)
-    if (!attribute(PySequence_Fast_GET_ITEM(x, k), depth + 1)) return false;
+    if (!attribute(item_of(x, k), depth + 1)) return false;
   return true;
 }
 
@@ -176,7 +182,7 @@ bool Arguments::read(Signature& s, const nb::tuple& args, const nb::dict& kwargs
   const std::size_t count = args.size();
   std::size_t at = 0;
   for (std::size_t k = 0; k < count; ++k) {
-    PyObject* x = PyTuple_GET_ITEM(args.ptr(), static_cast<Py_ssize_t>(k));
+    PyObject* x = NB_TUPLE_GET_ITEM(args.ptr(), static_cast<Py_ssize_t>(k));
     if (!graphs.empty() && may_be_graph(x)) {
       if (!s.add_graph(x, key_of)) return false;
       continue;

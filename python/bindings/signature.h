@@ -10,6 +10,11 @@
 
 namespace rondel::python {
 
+/// Item k of a list or tuple, borrowed.
+inline PyObject* item_of(PyObject* x, Py_ssize_t k) {
+  return PyList_Check(x) ? NB_LIST_GET_ITEM(x, k) : NB_TUPLE_GET_ITEM(x, k);
+}
+
 /// An argument of a call: an array, a Python number, a list of numbers, or (if all are unset) an
 /// argument that is not fed to the graph.
 struct Given {

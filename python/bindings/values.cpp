@@ -1,6 +1,7 @@
 // Conversions of values without copies: tensors view the memory of arrays, and arrays the memory of
 // tensors.
 #include "bindings.h"
+#include "without_gil.h"
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -9,6 +10,7 @@
 
 #include <array>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace nb = nanobind;
@@ -139,8 +141,8 @@ std::optional<Value> tensor_of_strings(const std::vector<std::int64_t>& extents,
   for (const nb::handle item : items) {
     Py_ssize_t size = 0;
     if (PyBytes_Check(item.ptr())) {
-      (to++)->assign(PyBytes_AS_STRING(item.ptr()),
-                     static_cast<std::size_t>(PyBytes_GET_SIZE(item.ptr())));
+      (to++)->assign(PyBytes_AsString(item.ptr()),
+                     static_cast<std::size_t>(PyBytes_Size(item.ptr())));
     } else if (!PyUnicode_Check(item.ptr())) {
       return std::nullopt;
     } else if (const char* text = PyUnicode_AsUTF8AndSize(item.ptr(), &size)) {
@@ -213,7 +215,7 @@ nb::object strings_of(const Tensor& t) {
     PyObject* text = PyUnicode_DecodeUTF8(texts[i].data(), static_cast<Py_ssize_t>(texts[i].size()),
                                           escapes);
     if (text == nullptr) throw nb::python_error();
-    Py_XSETREF(items[i], text);
+    Py_XDECREF(std::exchange(items[i], text));
   }
   return array;
 }
@@ -256,7 +258,7 @@ nb::list maps_of_rows(const Rows& rows, const nb::list& keys) {
     for (std::size_t k = 0; k < rows.shape(1); ++k) {
       const nb::object element = nb::steal(PyFloat_FromDouble(rows(row, k)));
       if (!element.is_valid() ||
-          PyDict_SetItem(map.ptr(), PyList_GET_ITEM(keys.ptr(), static_cast<Py_ssize_t>(k)),
+          PyDict_SetItem(map.ptr(), NB_LIST_GET_ITEM(keys.ptr(), static_cast<Py_ssize_t>(k)),
                          element.ptr()) != 0)
         nb::raise_python_error();
     }

@@ -6,6 +6,11 @@
 #include <type_traits>
 #include <utility>
 
+#ifdef Py_LIMITED_API
+/// Each CPython since 3.4 exports it, although the stable ABI does not list it.
+extern "C" int PyGILState_Check(void);
+#endif
+
 namespace rondel::python {
 
 /// Counts this thread as one in the engine. When the interpreter ends, it waits a few seconds for

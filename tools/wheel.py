@@ -1,7 +1,7 @@
 """Builds Rondel's wheels into dist/: ./dev wheel [PYTHON ...]
 
-    ./dev wheel                 one for each python3.10 or newer on the path or in pyenv's folder
-    ./dev wheel python3.12      for this one
+    ./dev wheel                 for all Pythons from 3.10 on: of 3.10, 3.11 and a newer one, those that are on the path or in pyenv's folder
+    ./dev wheel python3.12      for this one; one that is made with 3.12 or newer is for all of these
 
 A wheel has everything inside but the C and C++ libraries, the loader and zlib, which every system of its
 manylinux tag has: LLVM, onnx and protobuf are linked into librondel.so, auditwheel adds the other libraries
@@ -29,6 +29,7 @@ PORTABLE = ROOT / "build" / "release" / "src" / "portable" / "librondel.so"  # w
 BUILD_PACKAGES = ("scikit-build-core", "nanobind", "packaging", "pathspec", "typing_extensions")
 BEFORE_3_11 = ("tomli==2.5.0", "exceptiongroup==1.3.2")  # what scikit-build-core needs of them in Python 3.10
 MOST_BYTES = 40 << 20
+STABLE_SINCE = 12  # nanobind needs the stable ABI that Python has since 3.12: one wheel is for all from there on
 
 # What is linked into librondel.so or _rondel.so: the Debian or Python package that has its licence.
 LINKED = {"llvm": "llvm-19-dev", "protobuf": "protobuf-compiler", "nlohmann-json": "nlohmann-json3-dev"}
@@ -72,10 +73,17 @@ def checked_version(python):
     return version
 
 
-def pythons():
+def found_pythons():
     """An interpreter of each version from 3.10 on: the one on the path, else the newest of pyenv."""
-    found = (python_of(f"3.{minor}") for minor in range(10, 30))
-    return [python for python in found if python is not None]
+    found = {minor: python_of(f"3.{minor}") for minor in range(10, 30)}
+    return {minor: python for minor, python in found.items() if python is not None}
+
+
+def pythons():
+    """Those that make a wheel each: of the Pythons that share one, the oldest."""
+    found = found_pythons()
+    stable = [python for minor, python in found.items() if minor >= STABLE_SINCE]
+    return [python for minor, python in found.items() if minor < STABLE_SINCE] + stable[:1]
 
 
 def python_of(version):
@@ -105,14 +113,20 @@ def built_library():
     return PORTABLE.resolve()
 
 
+def is_for_later_ones(version):
+    return int(version.split(".")[1]) >= STABLE_SINCE
+
+
 def build(python, folder, version, to):
     """Compiles the bindings alone: the library is the same for each Python."""
+    stable = ("--config-settings", f"wheel.py-api=cp3{STABLE_SINCE}") if is_for_later_ones(version) else ()
     run(
-        f"wheel of Python {version}",
+        f"wheel of Python {version}" + (f" (for all from 3.{STABLE_SINCE} on)" if stable else ""),
         python, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", to, ROOT,
         *("--config-settings", f"build-dir={folder / 'tree'}"),
         *("--config-settings", "cmake.source-dir=python"),
         *("--config-settings", f"cmake.define.RONDEL_LIBRARY={built_library()}"),
+        *stable,
     )  # fmt: skip
     return next(to.glob("*.whl"))
 
@@ -197,7 +211,7 @@ def main():
     parser = argparse.ArgumentParser(
         prog="./dev wheel", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("pythons", nargs="*", metavar="PYTHON", help="an interpreter; default: all on the path or of pyenv")
+    parser.add_argument("pythons", nargs="*", metavar="PYTHON", help="an interpreter; default: those that are needed, on the path or of pyenv")
     try:
         for python in parser.parse_args().pythons or pythons():
             print(contents(make(python)))

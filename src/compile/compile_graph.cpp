@@ -28,9 +28,9 @@ void need_types_of_items(const ir::Graph& g) {
   }
 }
 
-/// What is known of each stack's items if its loop makes no trip.
-std::map<ir::ValueId, ir::Type> items_without_trips(const ir::Graph& g,
-                                                    const ir::Evaluator& evaluate) {
+/// By stack, what is known of its items if its loop makes no trip.
+std::map<ir::ValueId, ir::Type> items_of_empty_stacks(const ir::Graph& g,
+                                                      const ir::Evaluator& evaluate) {
   ir::TypeEnvironment k = ir::type_environment(g);
   ir::infer_region(g, ir::RegionId::root, k, evaluate);
   std::map<ir::ValueId, ir::Type> items;
@@ -43,7 +43,8 @@ std::map<ir::ValueId, ir::Type> items_without_trips(const ir::Graph& g,
           Tensor::scalar<std::int64_t>(0);
     const std::vector<ir::Type> types = lowering::items_without_trips(g, n, known, evaluate);
     for (std::size_t s = 0; s < parts.stacks; ++s)
-      items.emplace(g.node(n).outputs[parts.states + s], types[s]);
+      if (const ir::ValueId stack = g.node(n).outputs[parts.states + s]; stack != ir::ValueId::none)
+        items.emplace(stack, types[s]);
   }
   return items;
 }
@@ -91,9 +92,9 @@ ir::Graph compile_graph_for(ir::Graph g, std::span<const ir::Type> inputs,
   passes::PassOptions how;
   how.fuse_multiply_add = false;
   how.evaluate = make_evaluator();
-  const std::map<ir::ValueId, ir::Type> items = items_without_trips(g, how.evaluate);
+  const std::map<ir::ValueId, ir::Type> items = items_of_empty_stacks(g, how.evaluate);
   passes::run(passes::specialize(), g, how, {verifies(), nullptr});
-  need_same_items(items, items_without_trips(g, how.evaluate), g);
+  need_same_items(items, items_of_empty_stacks(g, how.evaluate), g);
   return g;
 }
 

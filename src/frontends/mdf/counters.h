@@ -13,6 +13,7 @@ using ir::ValueId;
 /// The quantity of a counter of the scheduler.
 enum class Count : std::uint8_t {
   calls,           ///< of node `a` in time scale `b`
+  nodes_called,    ///< how many nodes have been called in time scale `b`
   usable,          ///< calls of node `a` since node `b` last ran
   just_ran,        ///< bool: node `a` ran in the last set that was executed
   set_executions,  ///< in time scale `b`
@@ -34,6 +35,8 @@ class Counters {
   explicit Counters(const Rules&);
 
   const std::vector<Counter>& all() const { return all_; }
+  /// Whether the rule, an `all_have_run`, asks for all nodes of the model: then one counter tells.
+  bool asks_all_nodes(const Rule&) const;
   /// The index of a counter; nothing if no rule reads it.
   std::optional<std::size_t> of(const Counter&) const;
   /// i64, or bool for `just_ran`.
@@ -51,6 +54,7 @@ class Counters {
   void need(const Rule&, std::size_t owner);
   void need(const Counter&);
 
+  std::size_t nodes_;  ///< of the model
   std::vector<Counter> all_;
   std::map<Counter, std::size_t> numbers_;
 };

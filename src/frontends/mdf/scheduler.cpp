@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace rondel::mdf {
 namespace {
@@ -35,16 +36,18 @@ void collect(const Rule& r, std::vector<const Rule*>& intervals) {
       if (is_absolute(part)) collect(part, intervals);
 }
 
-/// Whether a rule must be checked again within its set: a node of the set that runs can change its
-/// result, or the check itself counts.
-bool is_cascading(const Rule& r, const std::vector<std::size_t>& set) {
-  if (r.kind == Rule::Kind::n_when) return true;
-  const bool counts = r.kind == Rule::Kind::calls || r.kind == Rule::Kind::every_n_calls ||
-                      r.kind == Rule::Kind::all_have_run;
-  if (counts && std::ranges::any_of(
-                    r.nodes, [&](std::size_t n) { return std::ranges::find(set, n) != set.end(); }))
-    return true;
-  return std::ranges::any_of(r.parts, [&](const Rule& part) { return is_cascading(part, set); });
+/// Whether each check of the rule counts.
+bool counts_checks(const Rule& r) {
+  return r.kind == Rule::Kind::n_when || std::ranges::any_of(r.parts, counts_checks);
+}
+
+/// Collects the nodes that can change the result of the rule when they run, which no value does
+/// before all nodes of a set have run.
+void collect_called(const Rule& r, std::vector<std::size_t>& nodes) {
+  if (r.kind == Rule::Kind::calls || r.kind == Rule::Kind::every_n_calls ||
+      r.kind == Rule::Kind::all_have_run)
+    nodes.insert(nodes.end(), r.nodes.begin(), r.nodes.end());
+  for (const Rule& part : r.parts) collect_called(part, nodes);
 }
 
 /// The termination rule that did not hold, for an error.
@@ -245,6 +248,9 @@ ValueId Scheduler::holds(Builder& b, const EvaluationContext& s, const Rule& r, 
       return b("greater_or_equal", {counter({Count::usable, r.nodes[0], owner}), b.scalar(r.n)});
     case Rule::Kind::just_ran: return counter({Count::just_ran, r.nodes[0]});
     case Rule::Kind::all_have_run: {
+      if (counters_.asks_all_nodes(r))
+        return b("equal",
+                 {counter({Count::nodes_called, 0, scale}), b.scalar(std::ssize(graph_.nodes))});
       ValueId all = b.scalar(true);
       for (const std::size_t n : r.nodes)
         all = both(b, all,
@@ -263,20 +269,45 @@ ValueId Scheduler::should_continue(Builder& b, const EvaluationContext& s, State
   });
 }
 
-/// The number of rounds of checks that a set needs.
-std::size_t Scheduler::rounds(const std::vector<std::size_t>& set) const {
-  const bool again = std::ranges::any_of(
-      set, [&](std::size_t n) { return is_cascading(rules_.nodes[n], set); });
-  return again ? set.size() + 1 : 1;
+/// How often the condition of each node of a set is checked, at most: once, and again as long as
+/// nodes of the set that run can change its result. Where checks count, all are checked as long as
+/// any node may run.
+std::vector<std::size_t> Scheduler::rounds(const std::vector<std::size_t>& set) const {
+  const std::size_t most = set.size() + 1;
+  if (std::ranges::any_of(set, [&](std::size_t n) { return counts_checks(rules_.nodes[n]); }))
+    return std::vector(set.size(), most);
+  std::vector<std::vector<std::size_t>> called(set.size());  // places in the set
+  for (std::size_t k = 0; k < set.size(); ++k) {
+    std::vector<std::size_t> nodes;
+    collect_called(rules_.nodes[set[k]], nodes);
+    for (const std::size_t n : nodes)
+      if (const auto at = std::ranges::find(set, n); at != set.end() && n != set[k])
+        called[k].push_back(static_cast<std::size_t>(at - set.begin()));
+  }
+  std::vector<std::size_t> rounds(set.size(), 1);
+  for (bool changed = true; std::exchange(changed, false);)
+    for (std::size_t k = 0; k < set.size(); ++k)
+      for (const std::size_t other : called[k])
+        if (rounds[k] <= rounds[other] && rounds[k] < most) {
+          rounds[k] = std::min(rounds[other] + 1, most);
+          changed = true;
+        }
+  return rounds;
 }
 
 void Scheduler::count_call(Builder& b, std::size_t node, ValueId runs, State& state) const {
-  const ValueId one = as_count(b, runs);
+  const ValueId one = as_count(b, runs), zero = b.scalar(std::int64_t{0});
+  for (std::size_t k = 0; k < counters_.all().size(); ++k) {  // before its calls are counted
+    const Counter& c = counters_.all()[k];
+    if (c.count != Count::nodes_called) continue;
+    const ValueId calls = state.counters[*counters_.of({Count::calls, node, c.b})];
+    const ValueId first = both(b, runs, b("equal", {calls, zero}));
+    state.counters[k] = b("add", {state.counters[k], as_count(b, first)});
+  }
   for (std::size_t k = 0; k < counters_.all().size(); ++k) {
     const Counter& c = counters_.all()[k];
     ValueId& v = state.counters[k];
-    if (c.count == Count::usable && c.b == node)
-      v = b("where", {runs, b.scalar(std::int64_t{0}), v});
+    if (c.count == Count::usable && c.b == node) v = b("where", {runs, zero, v});
     if ((c.count == Count::usable || c.count == Count::calls) && c.a == node)
       v = b("add", {v, one});
   }
@@ -288,9 +319,11 @@ Scheduler::Flags Scheduler::choose_nodes(Builder& b, const EvaluationContext& s,
   const std::vector<std::size_t>& nodes = sets_[set];
   Flags runs(nodes.size(), ValueId::none);
   ValueId asking = live;
-  for (std::size_t round = 0; round < rounds(nodes); ++round) {
+  const std::vector<std::size_t> checks = rounds(nodes);
+  for (std::size_t round = 0; round < std::ranges::max(checks); ++round) {
     ValueId changed = ValueId::none;
     for (std::size_t k = 0; k < nodes.size(); ++k) {
+      if (round >= checks[k]) continue;
       const std::string place = fmt::format("the condition of {}", where(graph_.nodes[nodes[k]]));
       const ValueId starts = at(b, place, [&] {
         const ValueId asked = runs[k] == ValueId::none ? asking : both(b, asking, no(b, runs[k]));

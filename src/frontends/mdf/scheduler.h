@@ -48,7 +48,7 @@ class Scheduler {
   ValueId run_set(ir::Builder&, const EvaluationContext&, std::size_t set, ValueId live,
                   State&) const;
   ValueId pass(ir::Builder&, const EvaluationContext&, State&) const;
-  std::size_t rounds(const std::vector<std::size_t>& set) const;
+  std::vector<std::size_t> rounds(const std::vector<std::size_t>& set) const;
 
   const Graph& graph_;
   Rules rules_;

@@ -382,3 +382,16 @@ def test_a_termination_that_never_holds_is_named(tmp_path):
     _, loaded = load(tmp_path, model(ABC, {}, never))
     with pytest.raises(rondel.CallerError, match="passes: its termination does not hold: Threshold of 'environment_state_update'"):
         loaded.run(1)
+
+
+@pytest.mark.parametrize("in_one_set", [False, True])
+def test_what_is_written_grows_with_the_nodes_and_no_faster(tmp_path, in_one_set):
+    """Each set asks whether all nodes have run; each node of a set, whether another one has."""
+
+    def nodes(count):
+        parents = [[]] * count if in_one_set else [[], *([k] for k in range(count - 1))]
+        asks = condition("EveryNCalls", dependency="A", n=2)
+        path, _ = load(tmp_path, model(parents, {chr(ord("A") + k): asks for k in range(1, count)} if in_one_set else {"B": condition("Always")}))
+        return sum(rondel.inspect(path).op_counts.values())
+
+    assert nodes(24) - nodes(16) == nodes(16) - nodes(8)

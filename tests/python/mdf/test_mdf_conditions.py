@@ -392,6 +392,6 @@ def test_what_is_written_grows_with_the_nodes_and_no_faster(tmp_path, in_one_set
         parents = [[]] * count if in_one_set else [[], *([k] for k in range(count - 1))]
         asks = condition("EveryNCalls", dependency="A", n=2)
         path, _ = load(tmp_path, model(parents, {chr(ord("A") + k): asks for k in range(1, count)} if in_one_set else {"B": condition("Always")}))
-        return sum(rondel.inspect(path).op_counts.values())
+        return rondel.InferenceSession(path).ir_text(imported=True).count("\n")
 
-    assert nodes(24) - nodes(16) == nodes(16) - nodes(8)
+    assert nodes(24) - nodes(16) <= 1.1 * (nodes(16) - nodes(8))

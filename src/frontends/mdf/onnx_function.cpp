@@ -34,28 +34,35 @@ class Attribute {
       unsupported("attribute '{}' cannot be given in a model of MDF", name_);
     const Tensor* t = b_.graph().constant(v);
     require(t != nullptr, "attribute '{}' depends on values of the model; expected numbers", name_);
-    std::vector<double> reals;
     const Tensor packed = t->packed();
-    for (std::int64_t i = 0; i < packed.size(); ++i) reals.push_back(element(packed, i));
     const bool list = form_ == AttributeForm::integers || form_ == AttributeForm::reals;
-    require(list || reals.size() == 1, "attribute '{}' is given {} numbers; expected one", name_,
-            reals.size());
-    if (form_ == AttributeForm::real) return reals[0];
-    if (form_ == AttributeForm::reals) return reals;
+    require(list || packed.size() == 1, "attribute '{}' is given {} numbers; expected one", name_,
+            packed.size());
+    if (form_ == AttributeForm::real) return real(packed, 0);
+    if (form_ == AttributeForm::integer) return integer(packed, 0);
+    std::vector<double> reals;
     ir::Ints integers;
-    for (const double x : reals) integers.push_back(static_cast<std::int64_t>(x));
-    if (list) return integers;
-    return integers[0];
+    for (std::int64_t i = 0; i < packed.size(); ++i)
+      if (form_ == AttributeForm::reals) reals.push_back(real(packed, i));
+      else integers.push_back(integer(packed, i));
+    if (form_ == AttributeForm::reals) return reals;
+    return integers;
   }
 
  private:
-  double element(const Tensor& t, std::int64_t i) const {
-    switch (t.dtype()) {
-      case DType::f64: return t.data_as<double>()[i];
-      case DType::i64: return static_cast<double>(t.data_as<std::int64_t>()[i]);
-      case DType::boolean: return t.data_as<bool>()[i] ? 1 : 0;
-      default: fail("attribute '{}' is given {}; expected numbers", name_, name(t.dtype()));
-    }
+  double real(const Tensor& t, std::int64_t i) const {
+    return t.dtype() == DType::f64 ? t.data_as<double>()[i] : static_cast<double>(integer(t, i));
+  }
+
+  std::int64_t integer(const Tensor& t, std::int64_t i) const {
+    if (t.dtype() == DType::i64) return t.data_as<std::int64_t>()[i];
+    if (t.dtype() == DType::boolean) return t.data_as<bool>()[i] ? 1 : 0;
+    require(t.dtype() == DType::f64, "attribute '{}' is given {}; expected numbers", name_,
+            rondel::name(t.dtype()));
+    const double x = t.data_as<double>()[i];
+    require(x == std::trunc(x) && std::fabs(x) < 0x1p63,
+            "attribute '{}' is given {}; expected an integer of 64 bits", name_, x);
+    return static_cast<std::int64_t>(x);
   }
 
   ir::Builder& b_;

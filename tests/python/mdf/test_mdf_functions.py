@@ -141,6 +141,11 @@ def test_an_attribute_that_a_parameter_gives(tmp_path, alpha):
     np.testing.assert_array_equal(model.run(1)["A.y"], [[-0.5, 2.0]] * 2)
 
 
+def test_integers_of_an_attribute_keep_all_their_digits(tmp_path):
+    _, model = one_node(tmp_path, {}, "onnx::Constant", {"value_ints": [9223372036854775807, 9007199254740993]})
+    assert model.run(0)["A.y"][0].tolist() == [9223372036854775807, 9007199254740993]
+
+
 def test_an_attribute_that_a_parameter_or_a_port_gives_is_constant(tmp_path):
     """It is not replaced by the default of the op."""
     message = "node 'A': function 'f': the node's 'alpha': attribute 'alpha' depends on values of the model"
@@ -163,6 +168,8 @@ REFUSED = [
     ("onnx::Relu", {"X": "nope"}, rondel.CallerError, "the name 'nope' is not known here"),
     ("onnx::Conv", {"X": "x", "W": "x"}, rondel.CallerError, "Conv"),
     ("onnx::Transpose", {"data": "x", "perm": "x * 2"}, rondel.CallerError, "attribute 'perm' depends on values of the model"),
+    ("onnx::Transpose", {"data": "x", "perm": [1.5]}, rondel.CallerError, "attribute 'perm' is given 1.5; expected an integer of 64 bits"),
+    ("onnx::Flatten", {"input": "x", "axis": 2.0**63}, rondel.CallerError, "attribute 'axis' is given 9.223372036854776e+18; expected an integer of 64 bits"),
     ("onnx::Loop", {"M": 1, "body": 3}, rondel.CallerError, "argument 'body': it is no graph; expected {onnx: TEXT}"),
     ("update_goal", {}, rondel.UnsupportedError, "functions of ACT-R"),
     ("drift_diffusion_integrator", {}, rondel.UnsupportedError, "modeci_mdf does not run it either"),

@@ -2,7 +2,6 @@
 #include "compile/check_mode.h"
 #include "compile/plan_builder.h"
 #include "lowering/empty_stacks.h"
-#include "passes/loop_body.h"
 
 #include <algorithm>
 #include <map>
@@ -14,7 +13,7 @@ namespace {
 /// such a stack has the shape that is known of its items (docs/loops.md, rule 3), and of a graph
 /// for certain shapes more may be known.
 void need_types_of_items(const ir::Graph& g) {
-  for (const ir::NodeId n : passes::loops_inside_out(g)) {
+  for (const ir::NodeId n : ir::loops_inside_out(g)) {
     const ir::LoopParts parts(g.node(n));
     for (std::size_t s = 0; s < parts.stacks; ++s) {
       const ir::Type& item = g.value(g.region(parts.body).results[1 + parts.states + s]).type;
@@ -34,7 +33,7 @@ std::map<ir::ValueId, ir::Type> items_of_empty_stacks(const ir::Graph& g,
   ir::TypeEnvironment k = ir::type_environment(g);
   ir::infer_region(g, ir::RegionId::root, k, evaluate);
   std::map<ir::ValueId, ir::Type> items;
-  for (const ir::NodeId n : passes::loops_inside_out(g)) {
+  for (const ir::NodeId n : ir::loops_inside_out(g)) {
     const ir::LoopParts parts(g.node(n));
     if (parts.stacks == 0) continue;
     ir::TypeEnvironment known = k;

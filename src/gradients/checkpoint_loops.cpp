@@ -7,7 +7,6 @@
 #include "ir/clone.h"
 #include "ir/loop_editor.h"
 #include "ops/compose.h"
-#include "passes/loop_body.h"
 
 #include <algorithm>
 #include <cmath>
@@ -323,7 +322,7 @@ bool checkpoint_loops(ir::Graph& g, std::optional<std::int64_t> trips,
   influence.spread({});
   const auto is_influenced = [&](ValueId v) { return influence.contains(v); };
   bool changed = false;
-  for (const NodeId n : passes::loops_inside_out(g))
+  for (const NodeId n : ir::loops_inside_out(g))
     if (std::ranges::any_of(g.node(n).outputs, is_influenced))
       changed = LoopCutter(g, n, trips).run() || changed;
   return changed;

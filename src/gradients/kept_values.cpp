@@ -15,6 +15,12 @@ using ir::NodeId;
 using ir::Type;
 using ir::ValueId;
 
+namespace {
+
+constexpr std::int64_t most_integers_of_shapes = 16;
+
+}  // namespace
+
 void KeptValues::keep(std::span<const NodeId> nodes) {
   keep_states();
   keep_costly_results(nodes);
@@ -42,8 +48,9 @@ void KeptValues::keep_costly_results(std::span<const NodeId> nodes) {
       same.insert(g_.node(n).outputs.begin(), g_.node(n).outputs.end());
       continue;
     }
+    if (!passes::is_costly(g_.node(n)) || makes_few_integers(n)) continue;
     for (const ValueId v : g_.node(n).outputs)
-      if (v != ValueId::none && passes::is_costly(g_.node(n)) && passes::keeps_shape(types_, v)) {
+      if (v != ValueId::none && passes::keeps_shape(types_, v)) {
         keep_in_stack(v);
         ++computed_;
       }
@@ -58,6 +65,21 @@ bool KeptValues::is_same_in_each_trip(NodeId n, const std::unordered_set<ValueId
          std::ranges::all_of(node.inputs, [&](ValueId x) {
            return x == ValueId::none || g_.value(x).region != parts().body || same.contains(x);
          });
+}
+
+/// Whether a node makes a few integers of a few others, as shapes are computed. The reverse loop
+/// computes such results again: of integers that were kept, inference does not know that they
+/// follow from shapes.
+bool KeptValues::makes_few_integers(NodeId n) const {
+  const auto are_few = [&](ValueId v) {
+    if (v == ValueId::none) return true;
+    const Type& t = types_.types[ir::index(v)];
+    return t.is_tensor() && (t.dtype() == DType::i64 || t.dtype() == DType::i32) && t.is_static() &&
+           element_count(t.static_shape()) <= most_integers_of_shapes;
+  };
+  const ir::Node& node = g_.node(n);
+  return node.regions.empty() && !node.op->random && std::ranges::all_of(node.inputs, are_few) &&
+         std::ranges::all_of(node.outputs, are_few);
 }
 
 // What grows.

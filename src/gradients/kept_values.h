@@ -84,6 +84,7 @@ class KeptValues {
   void keep_states();
   void keep_costly_results(std::span<const ir::NodeId>);
   bool is_same_in_each_trip(ir::NodeId, const std::unordered_set<ir::ValueId>& same) const;
+  bool makes_few_integers(ir::NodeId) const;
   bool keep_as_part(std::size_t s);
   std::optional<Joined> joined_to(ir::ValueId, ir::ValueId next) const;
   std::optional<Joined> joined_by_node(const ir::Node& join, ir::ValueId) const;

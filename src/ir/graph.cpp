@@ -406,4 +406,21 @@ std::vector<ValueId> Graph::captures(RegionId r) const {
   return found;
 }
 
+namespace {
+
+void collect_loops(const Graph& g, RegionId r, std::vector<NodeId>& loops) {
+  for (const NodeId n : g.region(r).nodes) {
+    for (const RegionId inner : g.node(n).regions) collect_loops(g, inner, loops);
+    if (g.node(n).is_loop()) loops.push_back(n);
+  }
+}
+
+}  // namespace
+
+std::vector<NodeId> loops_inside_out(const Graph& g) {
+  std::vector<NodeId> loops;
+  collect_loops(g, RegionId::root, loops);
+  return loops;
+}
+
 }  // namespace rondel::ir

@@ -182,4 +182,7 @@ class Graph {
   std::deque<Region> regions_;
 };
 
+/// All loops of the graph, inner loops before the loops around them.
+std::vector<NodeId> loops_inside_out(const Graph&);
+
 }  // namespace rondel::ir

@@ -57,9 +57,7 @@ ir::Type with_names(const ir::Type& t, const std::set<ir::Symbol>& names) {
 }  // namespace
 
 void declare_items(ir::Graph& g) {
-  for (std::size_t i = 0; i < g.node_count(); ++i) {
-    const auto n = static_cast<ir::NodeId>(i);
-    if (g.is_erased(n) || !g.node(n).is_loop()) continue;
+  for (const ir::NodeId n : ir::loops_inside_out(g)) {
     ir::LoopEditor editor(g, n);
     for (std::size_t k = 0; k < editor.parts().stacks; ++k) {
       const ir::Type inferred = with_names(g.value(editor.item(k)).type, {});

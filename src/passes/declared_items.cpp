@@ -35,11 +35,8 @@ std::vector<ir::Type> items_of(const ir::Graph& g, ir::NodeId loop, const ir::Ty
 
 DeclaredItems::DeclaredItems(const ir::Graph& g) {
   const ir::TypeEnvironment k = ir::type_environment(g);
-  for (std::size_t i = 0; i < g.node_count(); ++i) {
-    const auto n = static_cast<ir::NodeId>(i);
-    if (g.is_erased(n) || !g.node(n).is_loop() || g.node(n).loop().stacks == 0) continue;
-    items_.emplace(n, items_of(g, n, k.types));
-  }
+  for (const ir::NodeId n : ir::loops_inside_out(g))
+    if (g.node(n).loop().stacks > 0) items_.emplace(n, items_of(g, n, k.types));
 }
 
 void DeclaredItems::declare_forgotten(ir::Graph& g) const {

@@ -7,23 +7,6 @@
 #include <algorithm>
 
 namespace rondel::passes {
-namespace {
-
-void collect_loops(const ir::Graph& g, ir::RegionId r, std::vector<ir::NodeId>& loops) {
-  for (const ir::NodeId n : g.region(r).nodes) {
-    for (const ir::RegionId inner : g.node(n).regions) collect_loops(g, inner, loops);
-    if (g.node(n).is_loop()) loops.push_back(n);
-  }
-}
-
-}  // namespace
-
-std::vector<ir::NodeId> loops_inside_out(const ir::Graph& g) {
-  std::vector<ir::NodeId> loops;
-  collect_loops(g, ir::RegionId::root, loops);
-  return loops;
-}
-
 bool is_if(const ir::Node& n) { return !n.is_loop() && n.regions.size() == 2; }
 
 bool is_in_loop(const ir::Graph& g, ir::RegionId r) {

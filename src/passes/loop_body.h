@@ -6,8 +6,6 @@
 /// Analyses of loop bodies, for passes that change loops.
 namespace rondel::passes {
 
-/// All loops of the graph, inner loops before the loops around them.
-std::vector<ir::NodeId> loops_inside_out(const ir::Graph&);
 /// Whether the node is an `if`.
 bool is_if(const ir::Node&);
 /// Whether the region is in the body of a loop, or is one.

@@ -48,6 +48,11 @@ ValueId spread_by_transposed(ir::Builder& b, ValueId adjoint, ValueId x, ValueId
                      b("concat", std::move(ends), {{"axis", 0}}), b.integers(axes)});
 }
 
+/// x with these extents, which may be 0.
+ValueId reshaped(ir::Builder& b, ValueId x, ValueId extents) {
+  return b("reshape", {x, extents}, {{"allowzero", 1}});
+}
+
 /// x with its first two axes swapped.
 ValueId swapped(ir::Builder& b, ValueId x, std::int64_t rank) {
   Ints order(static_cast<std::size_t>(rank));
@@ -72,8 +77,8 @@ ValueId flipped(ir::Builder& b, ValueId w, const ir::Extents& extents, std::int6
     joined.push_back(extents[a + 2].value);
     order.push_back(static_cast<std::int64_t>(a) + 3);
   }
-  const ValueId apart = b("transpose", {b("reshape", {w, b.integers(split)})}, {{"perm", order}});
-  return b("reshape", {apart, b.integers(joined)});
+  const ValueId apart = b("transpose", {reshaped(b, w, b.integers(split))}, {{"perm", order}});
+  return reshaped(b, apart, b.integers(joined));
 }
 
 /// x as the input of a convolution that sums over samples: [channels of a group, groups * samples,
@@ -91,7 +96,7 @@ ValueId samples_as_channels(ir::Builder& b, ValueId x, std::int64_t rank, std::i
   Ints order(static_cast<std::size_t>(rank) + 1);
   std::iota(order.begin(), order.end(), 0);
   std::swap(order[0], order[2]);
-  return b("reshape", {b("transpose", {b("reshape", {x, split})}, {{"perm", order}}), joined});
+  return reshaped(b, b("transpose", {reshaped(b, x, split)}, {{"perm", order}}), joined);
 }
 
 /// The adjoint of w. It is a convolution of x with the result's adjoint, with strides and dilations

@@ -16,6 +16,7 @@ WINDOWS = {
     "more padding than the kernel": ("Conv", "pads = [2, 2, 2, 2]", (1, 2, 3, 3), (2, 2, 1, 1)),
     "strides beyond the end": ("Conv", "strides = [5], pads = [3, 0]", (2, 2, 1), (2, 2, 1)),
     "3-d": ("Conv", 'auto_pad = "VALID", dilations = [3, 1, 1], strides = [1, 2, 1]', (2, 1, 4, 4, 3), (2, 1, 2, 2, 2)),
+    "groups of no sample": ("Conv", "group = 2", (0, 4, 5), (6, 2, 2)),
     "transposed": ("ConvTranspose", "strides = [2, 1], pads = [1, 0, 2, 1]", (2, 2, 3, 4), (2, 3, 3, 2)),
     "transposed in groups": ("ConvTranspose", "group = 2, dilations = [2, 1], strides = [1, 2], output_padding = [0, 1]", (2, 4, 3, 3), (4, 2, 2, 3)),
     "transposed, 1-d": ("ConvTranspose", "strides = [3], output_padding = [2]", (2, 3, 4), (3, 2, 2)),

@@ -65,6 +65,27 @@ CASES = {
         }""",
         {"n": 3, "x": (8, 2), "c0": (3, 2)},
     ),
+    "a shape that is joined from extents, which the reverse loop computes again": (
+        """g (int64 n, float[B,T,4] x, float[4,4] w) => (float[B,T,4] y) <int64[1] begin = {0}, int64[1] two = {2}> {
+            y = Loop (n, "", x) <body = b (int64 i, bool c, float[B,T,4] h) => (bool d, float[B,T,4] h2) {
+              d = Identity (c)
+              p = MatMul (h, w)
+              all = Shape (h)
+              outer = Slice (all, begin, two)
+              heads = Concat <axis = 0> (outer, two, two)
+              r = Reshape (p, heads)
+              t = Transpose <perm = [0, 2, 1, 3]> (r)
+              u = Transpose <perm = [0, 2, 3, 1]> (r)
+              s = MatMul (t, u)
+              a = Softmax <axis = -1> (s)
+              m = MatMul (a, t)
+              back = Transpose <perm = [0, 2, 1, 3]> (m)
+              o = Reshape (back, all)
+              h2 = Add (o, h)
+            }>
+        }""",
+        {"n": 3, "x": (2, 3, 4), "w": (4, 4)},
+    ),
     "a window that slides over a sequence, and a log of what it gives": (
         """g (float[T,3] x, float[3,4] w) => (float out) {
             three = Constant <value_int = 3> ()

@@ -15,21 +15,21 @@
 namespace rondel::kernels {
 namespace {
 
-using Bytes = std::span<const std::uint8_t>;
+using FileBytes = std::span<const std::uint8_t>;
 /// Allocates height * width * 4 bytes for an image in RGBA.
 using Allocate = std::function<std::uint8_t*(std::int64_t height, std::int64_t width)>;
 
 // A decoder returns false if the image is damaged.
 
 /// The number of scans of a JPEG file, or more.
-std::size_t scans(Bytes file) {
+std::size_t scans(FileBytes file) {
   std::size_t count = 0;
   for (std::size_t i = 1; i < file.size(); ++i)
     count += file[i - 1] == 0xFF && file[i] == 0xDA ? 1 : 0;
   return count;
 }
 
-bool decode_jpeg(Bytes file, const Allocate& allocate) {
+bool decode_jpeg(FileBytes file, const Allocate& allocate) {
   const std::unique_ptr<void, decltype(&tjDestroy)> decoder(tjInitDecompress(), &tjDestroy);
   require(decoder != nullptr, "there is no memory to decode a JPEG image");
   const auto size = static_cast<unsigned long>(file.size());
@@ -47,7 +47,7 @@ bool decode_jpeg(Bytes file, const Allocate& allocate) {
          said.find("remature end") == std::string_view::npos;
 }
 
-bool decode_png(Bytes file, const Allocate& allocate) {
+bool decode_png(FileBytes file, const Allocate& allocate) {
   const std::unique_ptr<spng_ctx, decltype(&spng_ctx_free)> decoder(spng_ctx_new(0),
                                                                     &spng_ctx_free);
   require(decoder != nullptr, "there is no memory to decode a PNG image");
@@ -63,7 +63,7 @@ bool decode_png(Bytes file, const Allocate& allocate) {
                            SPNG_FMT_RGBA8, SPNG_DECODE_TRNS) == 0;
 }
 
-bool decode_webp(Bytes file, const Allocate& allocate) {
+bool decode_webp(FileBytes file, const Allocate& allocate) {
   WebPBitstreamFeatures features = {};
   if (WebPGetFeatures(file.data(), file.size(), &features) != VP8_STATUS_OK) return false;
   if (features.has_animation != 0) unsupported("the image is an animated WebP");
@@ -77,7 +77,7 @@ bool decode_webp(Bytes file, const Allocate& allocate) {
 struct Format {
   const char* name;
   std::string_view begins;
-  bool (*decode)(Bytes, const Allocate&);  ///< null: not supported
+  bool (*decode)(FileBytes, const Allocate&);  ///< null: not supported
 };
 
 constexpr Format formats[] = {
@@ -97,7 +97,7 @@ constexpr Format formats[] = {
     {"PNM", "P6", nullptr},
 };
 
-bool decode(Bytes file, const Allocate& allocate) {
+bool decode(FileBytes file, const Allocate& allocate) {
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   for (const Format& format : formats) {
     if (!text.starts_with(format.begins)) continue;
@@ -134,7 +134,7 @@ void decode_image(UnsizedCall& call, Pixels pixels) {
     of_decoder = call.scratch(DType::u8, {height, width, 6});
     return rgba.data_as<std::uint8_t>();
   };
-  const Bytes bytes(file.data_as<std::uint8_t>(), static_cast<std::size_t>(file.size()));
+  const FileBytes bytes(file.data_as<std::uint8_t>(), static_cast<std::size_t>(file.size()));
   if (!decode(bytes, allocate)) {
     call.make(0, DType::u8, {0, 0, grey ? 1 : 3});
     return;

@@ -88,7 +88,7 @@ class Variables {
       for (const ValueId v : g_.node(n).outputs) {
         if (v == ValueId::none || g_.constant(v) == nullptr) continue;
         if (g_.value(v).name == name) return initializers_.stand_in(v);
-        known.push_back(g_.value(v).name);
+        if (!g_.value(v).name.empty()) known.push_back(g_.value(v).name);
       }
     fail("wrt names '{}', which is no input and no initializer of the model; there are {}", name,
          quoted(known));

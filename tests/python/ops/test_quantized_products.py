@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import rondel
-from models import in_onnxruntime, model, refused, run
+from models import in_onnxruntime, model, refused, run, same, session
 
 
 @pytest.mark.parametrize("bad", ["nan", "inf", "-1"])
@@ -95,3 +95,26 @@ def test_a_loop_of_quantized_products_runs_natively():
     (want,) = in_onnxruntime(model(text).SerializeToString(), feeds)
     assert got.tolist() == want.tolist()
     assert {found["execution"] for found in rondel.inspect(model(text)).loops} == {"natively, as a whole"}
+
+
+#: Rows, depth, columns: fewer and more than a panel of the kernel has.
+SIZES = [(1, 5, 70), (3, 8, 33), (4, 7, 16), (7, 2, 19), (16, 31, 15), (17, 64, 17), (40, 33, 48), (33, 1, 5), (5, 0, 4)]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda s: "x".join(map(str, s)))
+@pytest.mark.parametrize("left, right", [("uint8", "int8"), ("int8", "uint8"), ("uint8", "uint8"), ("int8", "int8")])
+def test_products_of_bytes_are_exact(left, right, size):
+    """With all elements at the ends of their range, too: no sum of products saturates."""
+    rows, depth, columns = size
+    rng = np.random.default_rng(rows)
+
+    def bytes_of(dtype, *shape):
+        info = np.iinfo(dtype)
+        return rng.choice([info.min, info.max], shape).astype(dtype), rng.integers(info.min, info.max + 1, shape).astype(dtype)
+
+    text = f"""g ({left}[{rows},{depth}] a, {right}[{depth},{columns}] b, {left}[{rows}] p, {right}[{columns}] q) => (int32[{rows},{columns}] y) {{
+        y = MatMulInteger (a, b, p, q) }}"""
+    ours = session(model(text))
+    for a, b, p, q in zip(bytes_of(left, rows, depth), bytes_of(right, depth, columns), bytes_of(left, rows), bytes_of(right, columns), strict=True):
+        (y,) = ours.run(None, {"a": a, "b": b, "p": p, "q": q})
+        same(y, ((a.astype(np.int64) - p[:, None]) @ (b.astype(np.int64) - q)).astype(np.int32))

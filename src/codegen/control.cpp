@@ -7,10 +7,22 @@
 namespace rondel::codegen {
 namespace {
 
+/// Of more trips in straight code, LLVM finds no vectors.
+constexpr std::int64_t most_unrolled_trips = 8;
+
 /// Whether trips are independent, so that passes may reorder or vectorise them.
 bool independent(const OpenLoop& loop) {
   return (loop.flags & scalar::parallel) && !(loop.flags & scalar::conditional) &&
          loop.carried.empty();
+}
+
+/// Whether LLVM should make vectors of a loop, whose last block is `latch`, rather than unroll it.
+bool is_for_vectors(const OpenLoop& loop, const llvm::BasicBlock* latch) {
+  const auto* lo = llvm::dyn_cast<llvm::ConstantInt>(loop.lo);
+  const auto* hi = llvm::dyn_cast<llvm::ConstantInt>(loop.hi);
+  const bool is_innermost = latch == loop.body;
+  return is_innermost && loop.group != nullptr && lo != nullptr && hi != nullptr &&
+         hi->getSExtValue() - lo->getSExtValue() > most_unrolled_trips;
 }
 
 llvm::PHINode* phi(FunctionBuilder& fb, llvm::Type* type, unsigned incoming) {
@@ -187,7 +199,8 @@ void end_for(FunctionBuilder& fb, const Inst& inst) {
     back_edge = fb.build.CreateCondBr(goes_on(loop.block ? loop.block_hi : loop.hi), loop.body,
                                       out);
   }
-  hint_loop(back_edge, loop.body, loop.accesses_again ? nullptr : loop.group);
+  hint_loop(back_edge, loop.body, loop.accesses_again ? nullptr : loop.group,
+            is_for_vectors(loop, latch));
   llvm::BasicBlock* back = back_edge->getParent();
   loop.index->addIncoming(next_index, back);
   for (std::size_t i = 0; i < nexts.size(); ++i) loop.carried[i]->addIncoming(nexts[i], back);

@@ -4,8 +4,8 @@
 #include "formats/onnx/types.h"
 #include "frontends/onnx/attributes.h"
 #include "frontends/onnx/rules.h"
-#include "frontends/onnx/rules/control.h"
 #include "frontends/onnx/user_ops.h"
+#include "ir/loop_editor.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -45,6 +45,18 @@ void require_computed(const std::string& name, const Scope& scope) {
   for (const Scope* s = &scope; s != nullptr; s = s->outer)
     if (const auto it = s->uncomputed.find(name); it != s->uncomputed.end())
       unsupported("'{}' is read; this output of {} is not supported", name, it->second);
+}
+
+/// Drops declared types of items that say no more than the types in the graph.
+void forget_inferred_items(ir::Graph& g) {
+  for (const ir::NodeId n : ir::loops_inside_out(g)) {
+    ir::LoopEditor editor(g, n);
+    for (std::size_t k = 0; k < editor.parts().stacks; ++k) {
+      const ir::Type& inferred = g.value(editor.item(k)).type;
+      if (ir::completed(inferred, editor.parts().declared[k]) == inferred)
+        editor.set_declared(k, {});
+    }
+  }
 }
 
 }  // namespace

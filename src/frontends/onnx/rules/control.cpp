@@ -92,17 +92,6 @@ void keep_declared_items(const Call& c, ir::NodeId loop, const BodyGraph& body, 
   }
 }
 
-void forget_inferred_items(ir::Graph& g) {
-  for (const ir::NodeId n : ir::loops_inside_out(g)) {
-    ir::LoopEditor editor(g, n);
-    for (std::size_t k = 0; k < editor.parts().stacks; ++k) {
-      const ir::Type& inferred = g.value(editor.item(k)).type;
-      if (ir::completed(inferred, editor.parts().declared[k]) == inferred)
-        editor.set_declared(k, {});
-    }
-  }
-}
-
 ValueId one_in(const Call& c, ir::RegionId region, const std::string& op,
                std::vector<ValueId> inputs, ir::Attributes attributes) {
   Scope scope{&c.scope, region, nullptr, {}};

@@ -34,12 +34,10 @@ std::vector<ValueId> call_graph(Importer&, const Binding&, const std::string& na
                                 std::span<const ValueId> inputs, ir::RegionId);
 
 /// Keeps the declared ranks of the loop's items, and extents given as numbers (loops.md, rule 3).
-/// The items are the body's outputs from number `first` on.
+/// The items are the body's outputs from number `first` on. While the model is imported, it is not
+/// known what the inferred types will tell: they tell less after an outer loop's states have
+/// changed.
 void keep_declared_items(const Call&, ir::NodeId loop, const BodyGraph&, std::size_t first);
-
-/// Drops declared types of items that say no more than the types in the graph. While the model is
-/// imported, this is not known: a type holds less after an outer loop's states have changed.
-void forget_inferred_items(ir::Graph&);
 
 /// The rank that a body declares for one of its inputs; nothing if it declares none.
 std::optional<std::int64_t> declared_rank(const pb::ValueInfoProto&);

@@ -67,7 +67,7 @@ ir::Graph compile_graph(
   how.fuse_multiply_add = !options.strict;
   how.evaluate = make_evaluator();
   passes::run_pipelines(g, how, {verifies(), after});
-  lowering::declare_items(g);
+  lowering::complete_declared_items(g);
   return g;
 }
 

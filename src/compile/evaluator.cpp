@@ -80,7 +80,7 @@ class NodeEvaluator {
 
   static runtime::Plan plan(const Graph& g, const lowering::Group& group) {
     Graph alone = lowering::extract(g, group);
-    lowering::declare_items(alone);
+    lowering::complete_declared_items(alone);
     BuildContext b;
     b.graph = std::make_shared<const Graph>(std::move(alone));
     b.compiler = interpreter_alone();

@@ -6,6 +6,7 @@
 #include "lowering/lower.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 namespace rondel::lowering {
@@ -54,16 +55,26 @@ ir::Type with_names(const ir::Type& t, const std::set<ir::Symbol>& names) {
   return ir::Type::tensor(t.dtype(), std::move(extents));
 }
 
-}  // namespace
-
-void declare_items(ir::Graph& g) {
+/// Declares what the graph's types tell of items of which this is declared so far.
+void declare(ir::Graph& g, const std::function<bool(const ir::Type& declared)>& wanted) {
   for (const ir::NodeId n : ir::loops_inside_out(g)) {
     ir::LoopEditor editor(g, n);
     for (std::size_t k = 0; k < editor.parts().stacks; ++k) {
+      const ir::Type declared = editor.parts().declared[k];
       const ir::Type inferred = with_names(g.value(editor.item(k)).type, {});
-      editor.set_declared(k, ir::completed(inferred, editor.parts().declared[k]));
+      if (wanted(declared)) editor.set_declared(k, ir::completed(inferred, declared));
     }
   }
+}
+
+}  // namespace
+
+void complete_declared_items(ir::Graph& g) {
+  declare(g, [](const ir::Type& declared) { return declared.is_tensor(); });
+}
+
+void declare_items(ir::Graph& g) {
+  declare(g, [](const ir::Type&) { return true; });
 }
 
 ir::Type declared_item(const ir::Graph& g, ir::NodeId n, std::size_t k) {

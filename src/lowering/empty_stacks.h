@@ -5,13 +5,15 @@
 
 namespace rondel::lowering {
 
-/// Declares for each loop what the model tells of the items that the loop stacks: ranks, and
-/// extents by number. In a graph made for certain shapes, types tell more; stacks without trips
-/// have the shapes that the model tells (docs/loops.md, rule 3).
+/// Completes what is declared of the items that loops stack by what the model's types tell: ranks,
+/// and extents by number (docs/loops.md, rule 3).
+void complete_declared_items(ir::Graph&);
+/// The same of all items. Before a graph is made for certain shapes: its types then tell more than
+/// the model's.
 void declare_items(ir::Graph&);
 
-/// What the model tells of the items of stack k of a loop: the declared type, or, of a graph for
-/// which `declare_items` has not run, the graph's.
+/// What the model tells of the items of stack k of a loop: the declared type, or that of the graph
+/// if nothing is declared.
 ir::Type declared_item(const ir::Graph&, ir::NodeId loop, std::size_t k);
 
 /// The items that a loop would stack if it made a trip: inferred from the types of all that goes

@@ -3,6 +3,7 @@
 
 #include "base/block.h"
 #include "base/checked.h"
+#include "base/strided_copy.h"
 #include "base/text.h"
 
 #include <algorithm>
@@ -25,46 +26,12 @@ std::shared_ptr<void> allocate_strings(std::int64_t count) {
   return {strings, [](void* p) { delete[] static_cast<std::string*>(p); }};
 }
 
-/// Copies a strided block of `T`, innermost axis in the innermost loop.
-template <class T>
-void copy_elements(const T* from, const Shape& from_strides, T* to, const Shape& to_strides,
-                   const Shape& shape, std::size_t axis) {
-  if (axis == shape.size()) {
-    *to = *from;
-    return;
-  }
-  const std::int64_t n = shape[axis], step = from_strides[axis], to_step = to_strides[axis];
-  if (axis + 1 == shape.size()) {
-    for (std::int64_t i = 0; i < n; ++i) to[i * to_step] = from[i * step];
-    return;
-  }
-  for (std::int64_t i = 0; i < n; ++i)
-    copy_elements(from + i * step, from_strides, to + i * to_step, to_strides, shape, axis + 1);
-}
-
-struct Wide {
-  std::uint64_t low, high;
-};
-
-template <class T> void copy_as(const Tensor& from, const Tensor& to) {
-  copy_elements(from.data_as<T>(), from.strides(), to.data_as<T>(), to.strides(), from.shape(), 0);
-}
-
 void copy_block(const Tensor& from, const Tensor& to) {
   if (from.size() == 0) return;
-  if (from.dtype() == DType::string) return copy_as<std::string>(from, to);
-  const std::size_t bytes = byte_size(from.dtype());
-  if (from.contiguous() && to.contiguous()) {
-    std::memmove(to.data(), from.data(), static_cast<std::size_t>(from.size()) * bytes);
-    return;
-  }
-  switch (bytes) {
-    case 1: return copy_as<std::uint8_t>(from, to);
-    case 2: return copy_as<std::uint16_t>(from, to);
-    case 4: return copy_as<std::uint32_t>(from, to);
-    case 8: return copy_as<std::uint64_t>(from, to);
-    default: return copy_as<Wide>(from, to);
-  }
+  if (from.dtype() != DType::string && from.contiguous() && to.contiguous())
+    std::memmove(to.data(), from.data(),
+                 static_cast<std::size_t>(from.size()) * byte_size(from.dtype()));
+  else copy_strided(from, to);
 }
 
 void require_defined(const Tensor& t, const char* user) {

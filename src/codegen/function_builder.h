@@ -147,6 +147,11 @@ struct FunctionBuilder {
 void emit_range(FunctionBuilder&, std::size_t begin, std::size_t end);
 /// Emits the loop that begins at instruction `at`, with lanes if that was decided.
 void emit_loop(FunctionBuilder&, std::size_t at);
+/// The end of the trips from `lo` whose number is the largest multiple of `together`, a power of
+/// two.
+Value* end_of_whole(FunctionBuilder&, Value* lo, Value* hi, std::int64_t together);
+/// 0, 1, ... below `count`, as i64.
+llvm::Constant* numbers_up_to(FunctionBuilder&, unsigned count);
 /// The values of all lanes.
 Value* all_lanes(FunctionBuilder&, Reg);
 /// The register, as a vector if `like` holds one.
@@ -203,6 +208,8 @@ void emit_store(FunctionBuilder&, const Inst&);
 /// Emits all loads, or all stores, of a tile.
 void load_tile(FunctionBuilder&, const RowTile&);
 void store_tile(FunctionBuilder&, const RowTile&);
+/// Emits a loop in a lane loop whose trips are columns of tiles.
+void emit_column_loop(FunctionBuilder&, std::size_t at, const ColumnLoop&);
 
 // control.cpp
 void begin_for(FunctionBuilder&, const Inst&);

@@ -6,13 +6,6 @@
 namespace rondel::codegen {
 namespace {
 
-/// 0, 1, 2, ...: what is added to the value of lane 0.
-llvm::Constant* lane_numbers(const FunctionBuilder& fb) {
-  std::vector<std::uint64_t> numbers(fb.lane_count());
-  std::iota(numbers.begin(), numbers.end(), 0);
-  return llvm::ConstantDataVector::get(fb.llvm, numbers);
-}
-
 /// Gives each lane arrays of its own in place of the loop's private ones: element after element,
 /// each with the values of all lanes. The old ones come back at the end of the scope.
 class PrivateArrays {
@@ -62,14 +55,6 @@ void emit_trips_singly(FunctionBuilder& fb, std::size_t at, Value* lo, Value* hi
   begin_for(fb, begin, lo, hi, 1);
   emit_range(fb, at + 1, end);
   end_for(fb, fb.program.code[end]);
-}
-
-/// The end of the trips from `lo` whose number is the largest multiple of `together`, a power of
-/// two.
-Value* end_of_whole(FunctionBuilder& fb, Value* lo, Value* hi, std::int64_t together) {
-  Value* whole = fb.build.CreateAnd(fb.build.CreateSub(hi, lo), fb.i64(-together));
-  Value* some = fb.build.CreateICmpSGT(hi, lo);
-  return fb.build.CreateAdd(lo, fb.build.CreateSelect(some, whole, fb.i64(0)));
 }
 
 /// Emits the trips of a short loop, a vector of them after the other. The last vectors of a known
@@ -145,6 +130,10 @@ void emit_range(FunctionBuilder& fb, std::size_t begin, std::size_t end) {
 
 void emit_loop(FunctionBuilder& fb, std::size_t at) {
   if (fb.decisions.lanes.loops.contains(at)) return emit_lane_loop(fb, at);
+  if (fb.lanes != nullptr)
+    if (const auto columns = fb.lanes->column_loops.find(at);
+        columns != fb.lanes->column_loops.end())
+      return emit_column_loop(fb, at, columns->second);
   const Inst& begin = fb.program.code[at];
   const auto end = static_cast<std::size_t>(begin.jump);
   begin_for(fb, begin);
@@ -152,12 +141,26 @@ void emit_loop(FunctionBuilder& fb, std::size_t at) {
   end_for(fb, fb.program.code[end]);
 }
 
+Value* end_of_whole(FunctionBuilder& fb, Value* lo, Value* hi, std::int64_t together) {
+  Value* whole = fb.build.CreateAnd(fb.build.CreateSub(hi, lo), fb.i64(-together));
+  Value* some = fb.build.CreateICmpSGT(hi, lo);
+  return fb.build.CreateAdd(lo, fb.build.CreateSelect(some, whole, fb.i64(0)));
+}
+
+llvm::Constant* numbers_up_to(FunctionBuilder& fb, unsigned count) {
+  std::vector<std::uint64_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return llvm::ConstantDataVector::get(fb.llvm, numbers);
+}
+
 Value* all_lanes(FunctionBuilder& fb, Reg r) {
   Value* value = fb.reg(r);
   const Variation variation = fb.decisions.lanes.variation[static_cast<std::size_t>(r)];
   if (variation == Variation::any) return value;
   Value* same = fb.build.CreateVectorSplat(fb.lane_count(), value);
-  return variation == Variation::none ? same : fb.build.CreateAdd(same, lane_numbers(fb));
+  return variation == Variation::none
+             ? same
+             : fb.build.CreateAdd(same, numbers_up_to(fb, fb.lane_count()));
 }
 
 Value* shaped(FunctionBuilder& fb, Reg r, Reg like) {

@@ -18,7 +18,7 @@ using scalar::Reg;
 /// The most bytes of the local arrays of all lanes together: they are in the stack frame and in the
 /// first-level cache.
 constexpr std::int64_t most_private_bytes = std::int64_t{32} * 1024;
-constexpr std::int64_t fewest_lanes = 4;
+constexpr std::int64_t fewest_lanes = 4, fewest_columns = 4;
 /// The most instructions of a body, for all vectors that are computed at once: more of them hide
 /// little or do not fit into registers (three Tanh: 1630 ns with 8000, 980 with 1000, 3380 with
 /// 500), and the time to compile them grows faster than they do (Sin: 266 ms with 8000, 138 with
@@ -35,6 +35,15 @@ bool is_parallel(const Inst& i) {
          i.operand_count == 2;
 }
 
+/// The loops whose trips become lanes, in the order in which they are chosen.
+enum class LaneKind : std::uint8_t {
+  around_sequential,  ///< a sequential loop is in it
+  straight_code,      ///< it becomes straight code
+  transposition,      ///< its trips access adjacent elements, those of a loop in it do not
+  long_arithmetic,
+  last_trips,  ///< LLVM vectorises all but the last ones
+};
+
 bool ends_after(const Program& p, std::size_t loop, std::size_t at) {
   return static_cast<std::size_t>(p.code[loop].jump) > at;
 }
@@ -47,52 +56,31 @@ class Candidate {
       : p_(p), definitions_(definitions), at_(at), end_(static_cast<std::size_t>(p.code[at].jump)),
         variation_(variation) {}
 
-  bool has_sequential_loop() const {
-    return std::ranges::any_of(body(),
-                               [](const Inst& i) { return i.op == Op::for_ && !is_parallel(i); });
-  }
-  /// Whether the body is a long chain of arithmetic on elements of at least four bytes, without
-  /// loops. LLVM would vectorise it, too, but it keeps the constants of the last trips, which it
-  /// leaves to scalar code, in registers beside those of the vectors: there are too few.
-  bool is_long_arithmetic() const {
-    return std::ssize(body()) >= fewest_of_long_body &&
-           std::ranges::all_of(body(), [&](const Inst& i) {
-             if (i.op == Op::load || i.op == Op::store) return byte_size(buffer(i).dtype) >= 4;
-             return i.op != Op::for_;
-           });
+  bool is(LaneKind kind) const {
+    switch (kind) {
+      case LaneKind::around_sequential: return has_sequential_loop();
+      case LaneKind::straight_code: return is_on_lanes();
+      case LaneKind::transposition: return !has_sequential_loop() && has_loop();
+      case LaneKind::long_arithmetic: return is_long_arithmetic();
+      case LaneKind::last_trips: return is_short_arithmetic();
+    }
+    return false;
   }
 
-  /// Whether the loop is short and works on local arrays that are used outside of it, too.
-  bool is_on_lanes() const {
-    const std::optional<std::int64_t> trips = most_trips();
-    return trips && *trips <= most_unrolled &&
-           std::ranges::none_of(body(), [](const Inst& i) { return i.op == Op::for_; }) &&
-           std::ranges::any_of(body(), [&](const Inst& i) {
-             return i.op == Op::store && buffer(i).access == scalar::Access::local;
-           });
-  }
-
-  /// Whether the body is short arithmetic on such elements, so that of a number of trips that is
-  /// not known some dozens may be left over.
-  bool is_short_arithmetic() const {
-    return !known_trips() &&
-           std::ranges::any_of(body(), [](const Inst& i) { return i.op == Op::store; }) &&
-           std::ranges::all_of(body(), [&](const Inst& i) {
-             if (i.op == Op::load || i.op == Op::store) return byte_size(buffer(i).dtype) >= 4;
-             return i.op != Op::for_ && i.op != Op::if_;
-           });
-  }
-
-  /// `why_not`: what keeps the trips from being lanes.
-  std::optional<LaneLoop> run(const Host& host, bool unrolled, const char*& why_not) {
+  /// Lanes for a loop of one kind; `why_not`: what keeps its trips from being lanes.
+  std::optional<LaneLoop> run(const Host& host, LaneKind kind, const char*& why_not) {
     find_private_locals();
     variation_[index(p_.results(p_.code[at_])[0])] = Variation::steps;
     while (spread()) {}
-    if (!unrolled) find_rows();
+    const bool unrolled = kind == LaneKind::straight_code;
+    if (kind == LaneKind::transposition) find_columns();
+    else if (!unrolled) find_rows();
     const auto unfit = std::ranges::find_if(body(), [&](const Inst& i) { return !allowed(i); });
     std::optional<LaneLoop> loop;
     if (unfit == body().end()) loop = unrolled ? sized_unrolled(host) : sized(host);
+    if (loop && kind == LaneKind::transposition && !add_columns(*loop, host)) loop.reset();
     if (loop) add_tiles(*loop, host);
+    if (loop) loop->only_tail = kind == LaneKind::last_trips;
     if (!loop) {
       why_not = unfit == body().end() ? "it has too few trips, or its local arrays are large"
                                       : why_not_allowed(unfit->op);
@@ -102,6 +90,41 @@ class Candidate {
   }
 
  private:
+  bool has_sequential_loop() const {
+    return std::ranges::any_of(body(),
+                               [](const Inst& i) { return i.op == Op::for_ && !is_parallel(i); });
+  }
+  bool has_loop() const {
+    return std::ranges::any_of(body(), [](const Inst& i) { return i.op == Op::for_; });
+  }
+  /// Whether the body is a long chain of arithmetic on elements of at least four bytes, without
+  /// loops. LLVM would vectorise it, too, but it keeps the constants of the last trips, which it
+  /// leaves to scalar code, in registers beside those of the vectors: there are too few.
+  bool is_long_arithmetic() const {
+    return std::ssize(body()) >= fewest_of_long_body && !has_loop() && is_on_wide_elements();
+  }
+  /// Whether the loop is short and works on local arrays that are used outside of it, too.
+  bool is_on_lanes() const {
+    const std::optional<std::int64_t> trips = most_trips();
+    return trips && *trips <= most_unrolled && !has_loop() &&
+           std::ranges::any_of(body(), [&](const Inst& i) {
+             return i.op == Op::store && buffer(i).access == scalar::Access::local;
+           });
+  }
+  /// Whether the body is short arithmetic on such elements, so that of a number of trips that is
+  /// not known some dozens may be left over.
+  bool is_short_arithmetic() const {
+    return !known_trips(at_) && !has_loop() && is_on_wide_elements() &&
+           std::ranges::any_of(body(), [](const Inst& i) { return i.op == Op::store; }) &&
+           std::ranges::none_of(body(), [](const Inst& i) { return i.op == Op::if_; });
+  }
+  /// Whether all elements that are read or written have at least four bytes.
+  bool is_on_wide_elements() const {
+    return std::ranges::all_of(body(), [&](const Inst& i) {
+      return (i.op != Op::load && i.op != Op::store) || byte_size(buffer(i).dtype) >= 4;
+    });
+  }
+
   static std::size_t index(Reg r) { return static_cast<std::size_t>(r); }
   Variation of(Reg r) const { return variation_[index(r)]; }
   std::span<const Inst> body() const { return std::span(p_.code).subspan(at_ + 1, end_ - at_ - 1); }
@@ -133,7 +156,9 @@ class Candidate {
   }
 
   void find_rows() {
-    const auto is_row = [&](const Inst& i) { return is_in_neighbouring_rows(i); };
+    const auto is_row = [&](const Inst& i) {
+      return byte_size(buffer(i).dtype) >= 4 && is_in_neighbouring_rows(i);
+    };
     const auto place = [&](Reg r) { return known(r).value_or(-1); };
     loads_ = find_row_accesses(p_, Op::load, at_ + 1, end_, is_row, place);
     stores_ = find_row_accesses(p_, Op::store, at_ + 1, end_, is_row, place);
@@ -141,13 +166,36 @@ class Candidate {
       for (const RowAccesses& accesses : *rows)
         for (const RowAccess& access : accesses) in_rows_.insert(access.at);
   }
-  /// Whether the elements have 4 or 8 bytes, the last index is the same for all lanes, one other is
-  /// that of the lane's trip, and all others are the same.
+  void find_columns() {
+    const auto access_of = [&](const Inst& i) {
+      if (is_in_neighbouring_rows(i)) return LaneAccess::rows;
+      if (!at_one_place_or_adjacent(i)) return LaneAccess::other;
+      return uniform(i, 0, index_count(i)) ? LaneAccess::one_place : LaneAccess::adjacent;
+    };
+    column_loops_ = find_column_loops(p_, at_ + 1, end_, access_of);
+    for (const auto& [at, loop] : column_loops_)
+      for (const auto* accesses : {&loop.loaded, &loop.stored})
+        in_rows_.insert(accesses->begin(), accesses->end());
+  }
+  /// Returns whether there are any, and enough columns in each of them.
+  bool add_columns(LaneLoop& lanes, const Host& host) const {
+    for (auto [at, loop] : column_loops_) {
+      for (const auto* accesses : {&loop.loaded, &loop.stored})
+        for (const std::size_t access : *accesses)
+          loop.columns = std::min(loop.columns,
+                                  most_columns(host, buffer(p_.code[access]).dtype, lanes.width));
+      if (known_trips(at).value_or(loop.columns) < fewest_columns || loop.columns < fewest_columns)
+        return false;
+      lanes.column_loops.emplace(at, std::move(loop));
+    }
+    return !lanes.column_loops.empty();
+  }
+  /// Whether the last index is the same for all lanes, one other is that of the lane's trip, and
+  /// all others are the same.
   bool is_in_neighbouring_rows(const Inst& i) const {
     const scalar::Buffer& b = buffer(i);
-    const std::size_t size = byte_size(b.dtype);
     const std::size_t indices = index_count(i);
-    if ((size != 4 && size != 8) || b.dtype == DType::string || is_complex(b.dtype)) return false;
+    if (b.dtype == DType::boolean || b.dtype == DType::string || is_complex(b.dtype)) return false;
     if (private_.contains(i.id) || indices < 2 || indices != static_cast<std::size_t>(b.rank()))
       return false;
     if (!(b.contiguous || b.dense_rows) || !uniform(i, indices - 1, 1)) return false;
@@ -161,7 +209,9 @@ class Candidate {
       const DType t = buffer(p_.code[accesses[0].at]).dtype;
       return tiles_of(accesses, most_columns(host, t, loop.width));
     };
-    loop.in_tiles = in_rows_;
+    for (const auto* rows : {&loads_, &stores_})
+      for (const RowAccesses& accesses : *rows)
+        for (const RowAccess& access : accesses) loop.in_tiles.insert(access.at);
     const auto add = [&](std::map<std::size_t, RowTile>& to, std::size_t at, RowTile& tile) {
       loop.in_tiles.erase(at);
       to.emplace(at, std::move(tile));
@@ -334,7 +384,7 @@ class Candidate {
     if (loop.width < 2 ||
         (most + loop.width - 1) / loop.width * std::ssize(body()) > most_instructions)
       return std::nullopt;
-    loop.tail = !known_trips();
+    loop.tail = !known_trips(at_);
     return loop;
   }
 
@@ -358,7 +408,7 @@ class Candidate {
     LaneLoop loop{.private_locals = private_};
     loop.width = lanes *
                  static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(vectors)));
-    const auto trips = known_trips();
+    const auto trips = known_trips(at_);
     while (loop.width > fewest_lanes &&
            ((trips && loop.width > *trips) || inside * loop.width > most_private_bytes))
       loop.width /= 2;
@@ -379,15 +429,15 @@ class Candidate {
     const std::int64_t extent = buffer(made).extents[static_cast<std::size_t>(made.imm)];
     return extent < 0 ? std::nullopt : std::optional(extent);
   }
-  std::optional<std::int64_t> known_trips() const {
-    const auto bounds = p_.operands(p_.code[at_]);
+  std::optional<std::int64_t> known_trips(std::size_t loop) const {
+    const auto bounds = p_.operands(p_.code[loop]);
     const auto lo = known(bounds[0]), hi = known(bounds[1]);
     if (!lo || !hi) return std::nullopt;
     return std::max<std::int64_t>(*hi - *lo, 0);
   }
   std::optional<std::int64_t> most_trips() const {
     const std::int64_t bound = p_.code[at_].imm;
-    const std::optional<std::int64_t> known = known_trips();
+    const std::optional<std::int64_t> known = known_trips(at_);
     return known || bound == 0 ? known : bound;
   }
 
@@ -431,14 +481,14 @@ class Candidate {
   std::vector<Variation>& variation_;
   std::set<std::int32_t> private_;
   std::vector<RowAccesses> loads_, stores_;
-  std::set<std::size_t> in_rows_;  ///< all of them, by the index of the instruction
+  std::map<std::size_t, ColumnLoop> column_loops_;
+  std::set<std::size_t> in_rows_;  ///< all accesses of rows, by the index of the instruction
 };
 
 /// Chooses loops of one kind. Inner loops come first: a loop around a chosen one, or in one, stays
 /// as it is.
 void choose(const Program& p, const Definitions& definitions, const Host& host, LanePlan& plan,
-            bool (Candidate::*is_of_the_kind)() const, LaneLoop like = {},
-            std::map<std::size_t, const char*>* why_not = nullptr) {
+            LaneKind kind, std::map<std::size_t, const char*>* why_not = nullptr) {
   for (std::size_t at = p.code.size(); at-- > 0;) {
     const Inst& i = p.code[at];
     if (i.op != Op::for_ || !is_parallel(i)) continue;
@@ -446,13 +496,10 @@ void choose(const Program& p, const Definitions& definitions, const Host& host, 
     if (inner != plan.loops.end() && inner->first < static_cast<std::size_t>(i.jump)) continue;
     if (inner != plan.loops.begin() && ends_after(p, std::prev(inner)->first, at)) continue;
     Candidate candidate(p, definitions, at, plan.variation);
-    if (!(candidate.*is_of_the_kind)()) continue;
+    if (!candidate.is(kind)) continue;
     const char* why = nullptr;
-    auto loop = candidate.run(host, like.unrolled > 0, why);
-    if (!loop && why_not != nullptr) why_not->emplace(at, why);
-    if (!loop) continue;
-    loop->only_tail = like.only_tail;
-    plan.loops.emplace(at, *loop);
+    if (auto loop = candidate.run(host, kind, why)) plan.loops.emplace(at, std::move(*loop));
+    else if (why_not != nullptr) why_not->emplace(at, why);
   }
 }
 
@@ -469,10 +516,10 @@ LanePlan plan_lanes(const Program& p, const Host& host,
                     std::map<std::size_t, const char*>* why_not) {
   const Definitions definitions = definitions_of(p);
   LanePlan plan{.loops = {}, .variation = std::vector<Variation>(p.reg_types.size())};
-  choose(p, definitions, host, plan, &Candidate::has_sequential_loop, {}, why_not);
-  choose(p, definitions, host, plan, &Candidate::is_on_lanes, {.unrolled = most_unrolled});
-  choose(p, definitions, host, plan, &Candidate::is_long_arithmetic);
-  choose(p, definitions, host, plan, &Candidate::is_short_arithmetic, {.only_tail = true});
+  choose(p, definitions, host, plan, LaneKind::around_sequential, why_not);
+  for (const auto kind : {LaneKind::straight_code, LaneKind::transposition,
+                          LaneKind::long_arithmetic, LaneKind::last_trips})
+    choose(p, definitions, host, plan, kind);
   return plan;
 }
 

@@ -10,10 +10,10 @@
 
 /// Vectorisation over the trips of an outer loop: the trips of a parallel loop become the lanes of
 /// vectors, and the loops inside of it run once for all lanes. LLVM vectorises innermost loops
-/// only; a reduction over rows, or a state that all trips of an inner loop update, needs this. So
-/// does long arithmetic without loops, for which LLVM's code runs out of registers. Of other loops
-/// the last trips do, which LLVM would run one by one: rows may be short. Short loops over local
-/// arrays, the lanes of reductions, become straight code.
+/// only; a reduction over rows, a state that all trips of an inner loop update, or a transposed
+/// matrix needs this. So does long arithmetic without loops, for which LLVM's code runs out of
+/// registers. Of other loops the last trips do, which LLVM would run one by one: rows may be short.
+/// Short loops over local arrays, the lanes of reductions, become straight code.
 namespace rondel::codegen {
 
 /// The instruction that defines a register, by Reg.
@@ -38,6 +38,7 @@ struct LaneLoop {
   std::map<std::size_t, RowTile> loaded = {};  ///< by the index of the first load of the tile
   std::map<std::size_t, RowTile> stored = {};  ///< by the index of the last store of the tile
   std::set<std::size_t> in_tiles = {};         ///< the other loads and stores of tiles
+  std::map<std::size_t, ColumnLoop> column_loops = {};  ///< by the index of their `for_`
 };
 
 /// The loops of a program whose trips become lanes, by the index of their `for_`.
@@ -46,7 +47,8 @@ struct LanePlan {
   std::vector<Variation> variation;  ///< by Reg; `none` outside of the loops
 };
 
-/// Chooses parallel loops around sequential ones, and those of long arithmetic. Within such a loop,
+/// Chooses parallel loops around sequential ones, those whose trips and not the ones of an inner
+/// loop access adjacent elements, and those of long arithmetic. Within such a loop,
 /// control flow is the same for all lanes, but for ifs that only compute, whose branches are both
 /// taken where lanes disagree; and each access of a buffer is at one place for all lanes, or at
 /// adjacent ones, or at known places of neighbouring rows. `why_not`: null, or gets the parallel

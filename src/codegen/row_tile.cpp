@@ -101,30 +101,31 @@ Value* part_of(FunctionBuilder& fb, Value* vector, unsigned first, unsigned coun
 /// Reads or writes the rows of one tile.
 class TileAccess {
  public:
-  TileAccess(FunctionBuilder& fb, const RowTile& tile) : fb_(fb) {
-    const Inst* first = nullptr;  // an access of the first column
-    for (const RowAccess& access : tile.accesses)
-      if (access.column == tile.first) first = &fb.program.code[access.at];
-    buffer_ = &fb.bound(first->id);
-    const auto indices = fb.program.operands(*first).first(index_count(*first));
+  /// `first`: an access of the first column.
+  TileAccess(FunctionBuilder& fb, const Inst& first, std::int64_t columns)
+      : fb_(fb), buffer_(&fb.bound(first.id)), accessed_(static_cast<std::size_t>(columns), true) {
+    const auto indices = fb.program.operands(first).first(index_count(first));
     at_ = address(fb, *buffer_, indices);
     for (std::size_t axis = 0; axis + 1 < indices.size(); ++axis)
       if (fb.decisions.lanes.variation[static_cast<std::size_t>(indices[axis])] == Variation::steps)
         stride_ = buffer_->strides[axis];
     const DType t = buffer_->buffer->dtype;
     element_ = memory_type(fb.llvm, t);
-    accessed_.resize(static_cast<std::size_t>(tile.columns));
-    for (const RowAccess& access : tile.accesses)
-      accessed_[static_cast<std::size_t>(access.column - tile.first)] = true;
     rows_ = static_cast<unsigned>(most_columns(fb.host, t, fb.lanes->width));
     chunk_ = std::min(rows_, chunk_bytes / static_cast<unsigned>(byte_size(t)));
-    width_ = std::max(std::bit_ceil(static_cast<unsigned>(tile.columns)), chunk_);
+    width_ = std::max(std::bit_ceil(static_cast<unsigned>(columns)), chunk_);
+  }
+  TileAccess(FunctionBuilder& fb, const RowTile& tile)
+      : TileAccess(fb, fb.program.code[access_of_first(tile).at], tile.columns) {}
+
+  /// Only the columns up to this one are accessed.
+  void access_up_to(Value* last) {
+    used_ = fb_.build.CreateICmpSLE(numbers_up_to(fb_, width_),
+                                    fb_.build.CreateVectorSplat(width_, last));
   }
 
   /// The columns, each with the elements of all lanes.
   Vectors load() {
-    // Elements between those that are accessed are in the row, too.
-    accessed_.assign(accessed_.size(), true);
     std::vector<Vectors> parts(width_);  // by column
     for (unsigned row = 0; row < fb_.lane_count(); row += rows_) {
       const Vectors some = columns_from(row);
@@ -137,6 +138,7 @@ class TileAccess {
 
   /// `columns`: null where nothing is written.
   void store(Vectors columns) {
+    for (std::size_t c = 0; c < accessed_.size(); ++c) accessed_[c] = columns[c] != nullptr;
     columns.resize(width_, nullptr);
     auto* type = llvm::FixedVectorType::get(element_, fb_.lane_count());
     for (Value*& column : columns)
@@ -149,6 +151,10 @@ class TileAccess {
   }
 
  private:
+  static const RowAccess& access_of_first(const RowTile& tile) {
+    return *std::ranges::find(tile.accesses, tile.first, &RowAccess::column);
+  }
+
   /// The columns of as many rows as there are elements in a vector, from lane `first` on.
   Vectors columns_from(unsigned first) {
     std::vector<Vectors> in_chunks;  // by row within the chunk; its vectors by chunk of columns
@@ -224,9 +230,11 @@ class TileAccess {
 
   llvm::Align alignment() const { return llvm::Align(byte_size(buffer_->buffer->dtype)); }
   bool is_whole() const {
-    return accessed_.size() == width_ && std::ranges::count(accessed_, true) == width_;
+    return used_ == nullptr && accessed_.size() == width_ &&
+           std::ranges::count(accessed_, true) == width_;
   }
-  llvm::Constant* accessed() const {
+  Value* accessed() const {
+    if (used_ != nullptr) return used_;
     llvm::SmallVector<llvm::Constant*, 16> used;
     for (unsigned c = 0; c < width_; ++c)
       used.push_back(fb_.build.getInt1(c < accessed_.size() && accessed_[c]));
@@ -234,17 +242,91 @@ class TileAccess {
   }
 
   FunctionBuilder& fb_;
-  const BoundBuffer* buffer_ = nullptr;
+  const BoundBuffer* buffer_;
   Value* at_ = nullptr;      ///< address of the first column in the row of lane 0
   Value* stride_ = nullptr;  ///< from row to row, in elements
   llvm::Type* element_ = nullptr;
-  std::vector<bool> accessed_;  ///< by column
+  std::vector<bool> accessed_;  ///< by column; in a load also those between
+  Value* used_ = nullptr;       ///< which columns are accessed, if only the run knows
   unsigned width_ = 0;          ///< columns of a tile; a power of two, at least a chunk
   unsigned rows_ = 0;           ///< of a tile
   unsigned chunk_ = 0;          ///< elements of a chunk
 };
 
+/// One turn of a column loop: its next trips, each for all lanes.
+class ColumnTurn {
+ public:
+  /// `last`: the loop's last trip; null: there are as many trips as columns.
+  ColumnTurn(FunctionBuilder& fb, std::size_t at, const ColumnLoop& loop, Value* last)
+      : fb_(fb), at_(at), loop_(loop), first_(fb.reg(index())), last_(last) {}
+
+  void emit() {
+    for (std::int64_t column = 0; column < loop_.columns; ++column) {
+      // Beyond the last trip its column is computed again, and not stored.
+      Value* trip = fb_.build.CreateNSWAdd(first_, fb_.i64(column));
+      if (last_ != nullptr)
+        trip = fb_.build.CreateBinaryIntrinsic(llvm::Intrinsic::smin, trip, last_);
+      fb_.regs[static_cast<std::size_t>(index())] = trip;
+      emit_trip(static_cast<std::size_t>(column));
+    }
+    for (auto& [at, tile] : stored_) tile.access.store(std::move(tile.columns));
+  }
+
+ private:
+  struct Tile {
+    TileAccess access;
+    Vectors columns;
+  };
+
+  Reg index() const { return fb_.program.results(fb_.program.code[at_])[0]; }
+
+  void emit_trip(std::size_t column) {
+    const auto end = static_cast<std::size_t>(fb_.program.code[at_].jump);
+    for (std::size_t at = at_ + 1; at < end; ++at) {
+      const Inst& inst = fb_.program.code[at];
+      if (loop_.loaded.contains(at)) load(at, inst, column);
+      else if (loop_.stored.contains(at)) store(at, inst, column);
+      else emit_instruction(fb_, inst);
+    }
+  }
+  void load(std::size_t at, const Inst& inst, std::size_t column) {
+    if (column == 0) loaded_[at] = tile(inst).load();
+    fb_.define(inst, 0, loaded_[at][column]);
+  }
+  void store(std::size_t at, const Inst& inst, std::size_t column) {
+    if (column == 0) stored_.emplace(at, Tile{tile(inst), {}});
+    stored_.at(at).columns.push_back(all_lanes(fb_, fb_.program.operands(inst).back()));
+  }
+  TileAccess tile(const Inst& first) const {
+    TileAccess access(fb_, first, loop_.columns);
+    if (last_ != nullptr) access.access_up_to(fb_.build.CreateSub(last_, first_));
+    return access;
+  }
+
+  FunctionBuilder& fb_;
+  const std::size_t at_;
+  const ColumnLoop& loop_;
+  Value* const first_;
+  Value* const last_;
+  std::map<std::size_t, Vectors> loaded_;  ///< by the index of the instruction
+  std::map<std::size_t, Tile> stored_;
+};
+
 }  // namespace
+
+void emit_column_loop(FunctionBuilder& fb, std::size_t at, const ColumnLoop& loop) {
+  const Inst& begin = fb.program.code[at];
+  const auto turns = [&](Value* lo, Value* hi, Value* last) {
+    if (lo == hi) return;
+    begin_for(fb, begin, lo, hi, loop.columns);
+    ColumnTurn(fb, at, loop, last).emit();
+    end_for(fb, fb.program.code[static_cast<std::size_t>(begin.jump)]);
+  };
+  const auto [lo, hi] = fb.trips(begin);
+  Value* middle = end_of_whole(fb, lo, hi, loop.columns);
+  turns(lo, middle, nullptr);
+  turns(middle, hi, fb.build.CreateSub(hi, fb.i64(1)));
+}
 
 void load_tile(FunctionBuilder& fb, const RowTile& tile) {
   const Vectors columns = TileAccess(fb, tile).load();

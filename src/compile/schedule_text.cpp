@@ -131,15 +131,21 @@ class NestPrinter {
       if (loop.unrolled > 0) return "unrolled: the partial results of a fold are in registers";
       if (loop.only_tail)
         return fmt::format("vectorised by LLVM, the last trips over {} masked lanes", loop.width);
-      return fmt::format(
-          "vectorised over {} lanes{}, because {}", loop.width,
-          loop.tail ? ", the last ones masked" : "",
-          is_innermost(at) ? "its arithmetic is long" : "LLVM vectorises innermost loops only");
+      return fmt::format("vectorised over {} lanes{}, because {}", loop.width,
+                         loop.tail ? ", the last ones masked" : "", why_lanes(at, loop));
     }
     if (is_parallel(p_.code[at]) && is_innermost(at)) return by_llvm;
     if (const auto why = no_lanes_.find(at); why != no_lanes_.end())
       return fmt::format("its trips are no lanes of vectors: {}", why->second);
     return is_parallel(p_.code[at]) ? "" : in_order;
+  }
+
+  const char* why_lanes(std::size_t at, const codegen::LaneLoop& loop) const {
+    if (is_innermost(at)) return "its arithmetic is long";
+    return loop.column_loops.empty()
+               ? "LLVM vectorises innermost loops only"
+               : "it reads along this axis and writes along another one: tiles are transposed in "
+                 "registers";
   }
 
   /// Whether a reduction has no loop over what it folds, and no array of partial results.

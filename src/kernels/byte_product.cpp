@@ -195,13 +195,9 @@ template <bool is_signed>
   }
 }
 
-struct PanelCode {
-  static constexpr std::int64_t most_rows = 6;
-  template <int rows>
-  static void run(const ProductPart& part, const std::int16_t* panel, std::int64_t /*columns*/) {
-    vector_panel<rows>(part, panel);
-  }
-};
+constexpr std::int64_t rows_at_once = 6;
+
+/// As `PanelCode`, below.
 struct DotCode {
   static constexpr std::int64_t most_rows = 16;
   template <int rows>
@@ -278,19 +274,24 @@ void fill_panel_by_vectors(const char* b, std::int64_t step, std::int64_t depth,
   }
 }
 
-struct PanelCode {
-  static constexpr std::int64_t most_rows = 4;
-  template <int rows>
-  static void run(const ProductPart& part, const std::int16_t* panel, std::int64_t /*columns*/) {
-    vector_panel<rows>(part, panel);
-  }
-};
-using DotCode = PanelCode;
+constexpr std::int64_t rows_at_once = 4;
+
+struct PanelCode;
+using DotCode = PanelCode;  // never used
 
 std::int64_t direct_panels(const ProductPart&, std::int64_t) { return 0; }
 bool has_panel_code() { return true; }
 bool has_dot_code() { return false; }
 #endif
+
+/// Code for some rows of a times one panel, as many rows as are worked on at once or fewer.
+struct PanelCode {
+  static constexpr std::int64_t most_rows = rows_at_once;
+  template <int rows>
+  static void run(const ProductPart& part, const std::int16_t* panel, std::int64_t /*columns*/) {
+    vector_panel<rows>(part, panel);
+  }
+};
 
 template <class Code, int most = Code::most_rows>
 void rows_of_panel(const ProductPart& part, std::int64_t rows, const std::int16_t* panel,

@@ -1,0 +1,36 @@
+#include "codegen/agree.h"
+
+#include <regex>
+
+/// What LLVM makes of loops, read from the text of the optimised LLVM IR.
+namespace rondel::codegen {
+namespace {
+
+using scalar::Access;
+using scalar::Builder;
+using scalar::Ex;
+
+/// Square roots of the elements of 64 rows.
+std::string roots_of_rows(std::int64_t columns) {
+  Builder b("roots");
+  const auto buffer = [&](const char* name, Access access) {
+    return b.buffer(
+        {.name = name, .dtype = DType::f32, .access = access, .extents = {64, columns}});
+  };
+  const auto from = buffer("in", Access::in), to = buffer("out", Access::out);
+  b.for_each(b.index(0), b.index(64), [&](Ex row) {
+    b.for_each(b.index(0), b.index(columns), [&](Ex column) {
+      b.store(to, {row, column}, sqrt(b.load(from, {row, column})));
+    });
+  });
+  return Compiler().to_llvm(*b.finish(), Compiler::Tier::optimised);
+}
+
+TEST(LoopHints, RowsBecomeVectors) {
+  static const std::regex root_of_vector("call .*<\\d+ x float> @llvm.sqrt");
+  for (const std::int64_t columns : {4, 8, 9, 12, 16, 17, 24, 100})
+    EXPECT_TRUE(std::regex_search(roots_of_rows(columns), root_of_vector)) << columns << " columns";
+}
+
+}  // namespace
+}  // namespace rondel::codegen

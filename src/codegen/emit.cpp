@@ -30,6 +30,7 @@ Decisions decide(const scalar::Program& p, const Host& host, const EmitOptions& 
   Decisions d;
   d.safepoints = insert_safepoints(p);
   d.definitions = definitions_of(p);
+  d.needed = needed_registers(p, d.definitions);
   if (options.optimised) d.lanes = plan_lanes(p, host);
   else d.lanes.variation.resize(p.reg_types.size());
   if (!linkage.by_argument)
@@ -82,6 +83,10 @@ void emit_instruction(FunctionBuilder& fb, const Inst& inst) {
     case Op::call: return emit_call(fb, inst);
     case Op::contract: return emit_contract(fb, inst);
     case Op::fresh: return;
+    case Op::div:
+    case Op::rem:
+      if (!fb.decisions.needed[static_cast<std::size_t>(fb.program.results(inst)[0])]) return;
+      [[fallthrough]];
     default: return fb.define(inst, 0, arithmetic(fb, inst));
   }
 }

@@ -85,6 +85,7 @@ struct Decisions {
   LanePlan lanes;
   PartPlan parts;
   Definitions definitions;
+  std::vector<bool> needed;  ///< by Reg: see `needed_registers`
 };
 
 struct FunctionBuilder {

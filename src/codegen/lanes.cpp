@@ -48,13 +48,19 @@ bool ends_after(const Program& p, std::size_t loop, std::size_t at) {
   return static_cast<std::size_t>(p.code[loop].jump) > at;
 }
 
+/// What is known of a program before its loops are looked at.
+struct Facts {
+  const Program& program;
+  Definitions definitions = definitions_of(program);
+  std::vector<bool> needed = needed_registers(program, definitions);
+};
+
 /// Finds out whether the trips of one loop can be lanes.
 class Candidate {
  public:
-  Candidate(const Program& p, const Definitions& definitions, std::size_t at,
-            std::vector<Variation>& variation)
-      : p_(p), definitions_(definitions), at_(at), end_(static_cast<std::size_t>(p.code[at].jump)),
-        variation_(variation) {}
+  Candidate(const Facts& facts, std::size_t at, std::vector<Variation>& variation)
+      : p_(facts.program), definitions_(facts.definitions), needed_(facts.needed), at_(at),
+        end_(static_cast<std::size_t>(p_.code[at].jump)), variation_(variation) {}
 
   bool is(LaneKind kind) const {
     switch (kind) {
@@ -341,7 +347,7 @@ class Candidate {
   /// Whether the code generator has the instruction on vectors.
   bool is_plain(const Inst& i) const {
     for (const Reg r : p_.results(i)) {
-      if (of(r) == Variation::none) continue;
+      if (of(r) == Variation::none || !needed_[index(r)]) continue;
       const DType t = p_.reg_types[index(r)];
       if (t == DType::string || is_complex(t)) return false;
       if (i.op == Op::rem && !is_float(i.type)) return false;
@@ -353,17 +359,22 @@ class Candidate {
   bool at_one_place_or_adjacent(const Inst& i) const {
     const scalar::Buffer& b = buffer(i);
     const bool is_store = i.op == Op::store;
-    std::size_t indices = index_count(i);
     if (b.dtype == DType::string || is_complex(b.dtype)) return false;
-    if (private_.contains(i.id)) return uniform(i, 0, indices);
-    const bool all_given = indices == static_cast<std::size_t>(b.rank());
+    if (private_.contains(i.id)) return uniform(i, 0, index_count(i));
+    std::vector<JoinedIndex> indices = joined_indices(
+        p_, definitions_, i.id, p_.operands(i).first(index_count(i)), [](Reg) { return true; });
+    const auto is_uniform = [&](const JoinedIndex& j) { return of(j.index) == Variation::none; };
+    const bool all_given = index_count(i) == static_cast<std::size_t>(b.rank());
     if (all_given && b.contiguous)  // axes of one element are none: their index is 0
-      while (indices > 1 && b.extents[indices - 1] == 1 && uniform(i, indices - 1, 1)) --indices;
-    if (indices == 0) return !is_store;
-    if (!uniform(i, 0, indices - 1)) return false;
-    const Variation last = of(p_.operands(i)[indices - 1]);
-    if (last == Variation::none) return !is_store;
-    return all_given && (b.contiguous || b.dense_rows) && last == Variation::steps;
+      while (indices.size() > 1 && is_uniform(indices.back()) &&
+             indices.back().first == indices.back().last && b.extents[indices.back().last] == 1)
+        indices.pop_back();
+    if (indices.empty()) return !is_store;
+    const JoinedIndex last = indices.back();
+    indices.pop_back();
+    if (!std::ranges::all_of(indices, is_uniform)) return false;
+    if (is_uniform(last)) return !is_store;
+    return all_given && (b.contiguous || b.dense_rows) && of(last.index) == Variation::steps;
   }
 
   /// The lanes of one vector of the largest elements that are read.
@@ -422,13 +433,7 @@ class Candidate {
     for (const std::int64_t e : extents) count *= e;
     return count;
   }
-  std::optional<std::int64_t> known(Reg r) const {
-    const Inst& made = *definitions_[index(r)];
-    if (made.op == Op::constant) return made.imm;
-    if (made.op != Op::extent) return std::nullopt;
-    const std::int64_t extent = buffer(made).extents[static_cast<std::size_t>(made.imm)];
-    return extent < 0 ? std::nullopt : std::optional(extent);
-  }
+  std::optional<std::int64_t> known(Reg r) const { return known_number(p_, definitions_, r); }
   std::optional<std::int64_t> known_trips(std::size_t loop) const {
     const auto bounds = p_.operands(p_.code[loop]);
     const auto lo = known(bounds[0]), hi = known(bounds[1]);
@@ -477,6 +482,7 @@ class Candidate {
 
   const Program& p_;
   const Definitions& definitions_;
+  const std::vector<bool>& needed_;
   const std::size_t at_, end_;
   std::vector<Variation>& variation_;
   std::set<std::int32_t> private_;
@@ -487,15 +493,16 @@ class Candidate {
 
 /// Chooses loops of one kind. Inner loops come first: a loop around a chosen one, or in one, stays
 /// as it is.
-void choose(const Program& p, const Definitions& definitions, const Host& host, LanePlan& plan,
-            LaneKind kind, std::map<std::size_t, const char*>* why_not = nullptr) {
+void choose(const Facts& facts, const Host& host, LaneKind kind, LanePlan& plan,
+            std::map<std::size_t, const char*>* why_not = nullptr) {
+  const Program& p = facts.program;
   for (std::size_t at = p.code.size(); at-- > 0;) {
     const Inst& i = p.code[at];
     if (i.op != Op::for_ || !is_parallel(i)) continue;
     const auto inner = plan.loops.upper_bound(at);
     if (inner != plan.loops.end() && inner->first < static_cast<std::size_t>(i.jump)) continue;
     if (inner != plan.loops.begin() && ends_after(p, std::prev(inner)->first, at)) continue;
-    Candidate candidate(p, definitions, at, plan.variation);
+    Candidate candidate(facts, at, plan.variation);
     if (!candidate.is(kind)) continue;
     const char* why = nullptr;
     if (auto loop = candidate.run(host, kind, why)) plan.loops.emplace(at, std::move(*loop));
@@ -505,21 +512,14 @@ void choose(const Program& p, const Definitions& definitions, const Host& host, 
 
 }  // namespace
 
-Definitions definitions_of(const Program& p) {
-  Definitions definitions(p.reg_types.size());
-  for (const Inst& inst : p.code)
-    for (const Reg r : p.results(inst)) definitions[static_cast<std::size_t>(r)] = &inst;
-  return definitions;
-}
-
 LanePlan plan_lanes(const Program& p, const Host& host,
                     std::map<std::size_t, const char*>* why_not) {
-  const Definitions definitions = definitions_of(p);
+  const Facts facts{p};
   LanePlan plan{.loops = {}, .variation = std::vector<Variation>(p.reg_types.size())};
-  choose(p, definitions, host, plan, LaneKind::around_sequential, why_not);
+  choose(facts, host, LaneKind::around_sequential, plan, why_not);
   for (const auto kind : {LaneKind::straight_code, LaneKind::transposition,
                           LaneKind::long_arithmetic, LaneKind::last_trips})
-    choose(p, definitions, host, plan, kind);
+    choose(facts, host, kind, plan);
   return plan;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include "codegen/host.h"
+#include "codegen/joined_indices.h"
 #include "codegen/row_tiles.h"
 #include "scalar/program.h"
 
@@ -15,10 +16,6 @@
 /// registers. Of other loops the last trips do, which LLVM would run one by one: rows may be short.
 /// Short loops over local arrays, the lanes of reductions, become straight code.
 namespace rondel::codegen {
-
-/// The instruction that defines a register, by Reg.
-using Definitions = std::vector<const scalar::Inst*>;
-Definitions definitions_of(const scalar::Program&);
 
 /// How the value of a register differs between neighbouring lanes.
 enum class Variation : std::uint8_t {

@@ -115,19 +115,6 @@ void note_access(FunctionBuilder& fb, const BoundBuffer& b, bool is_store) {
   }
 }
 
-/// The number n for which `high` is n / extent and `low` is n % extent; nullopt if there is none.
-std::optional<Reg> joined(const FunctionBuilder& fb, Reg high, Reg low, const Value* extent) {
-  const Inst* const quotient = fb.decisions.definitions[static_cast<std::size_t>(high)];
-  const Inst* const remainder = fb.decisions.definitions[static_cast<std::size_t>(low)];
-  if (quotient->op != Op::div || remainder->op != Op::rem) return std::nullopt;
-  if (fb.operand(*quotient, 1) != extent || fb.operand(*remainder, 1) != extent)
-    return std::nullopt;
-  const Reg number = fb.program.operands(*quotient)[0];
-  const Value* const value = fb.reg(number);  // null in another part of the program
-  if (value == nullptr || fb.operand(*remainder, 0) != value) return std::nullopt;
-  return number;
-}
-
 }  // namespace
 
 bool locals_in_frame(const scalar::Program& program) {
@@ -153,15 +140,12 @@ void bind_buffers(FunctionBuilder& fb, Value* views) {
 
 Value* address(FunctionBuilder& fb, const BoundBuffer& b, std::span<const Reg> indices) {
   Value* offset = nullptr;
-  for (std::size_t axis = 0; axis < indices.size(); ++axis) {
-    // An index that was split into quotient and remainder for two axes is one index over both axes.
-    // LLVM finds this simplification too late.
-    Reg index = indices[axis];
-    for (; b.buffer->contiguous && axis + 1 < indices.size(); ++axis) {
-      const std::optional<Reg> both = joined(fb, index, indices[axis + 1], b.extents[axis + 1]);
-      if (!both) break;
-      index = *both;
-    }
+  const auto id = static_cast<std::int32_t>(&b - fb.buffers.data());
+  const auto is_there = [&](Reg r) {  // not in all parts
+    return fb.reg(r) != nullptr || !fb.decisions.needed[static_cast<std::size_t>(r)];
+  };
+  for (const auto& [index, first, axis] :
+       joined_indices(fb.program, fb.decisions.definitions, id, indices, is_there)) {
     Value* step = fb.build.CreateNSWMul(fb.reg(index), b.strides[axis]);
     offset = offset ? fb.build.CreateNSWAdd(offset, step) : step;
   }

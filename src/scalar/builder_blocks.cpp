@@ -1,6 +1,7 @@
 #include "base/cancellation.h"
 #include "base/error.h"
 #include "scalar/builder.h"
+#include "scalar/joined_loops.h"
 
 #include <algorithm>
 #include <bit>
@@ -426,6 +427,7 @@ std::size_t Builder::mark() {
 std::shared_ptr<const Program> Builder::finish() {
   Program& p = *program_;
   drop_unused(p, prologue_, marks_);
+  join_loops(p, marks_);
   renumber(p);
   verify(p);
   return std::exchange(program_, nullptr);

@@ -12,9 +12,9 @@ Ex normalized(Emitter& e, std::size_t, const Indices& index) {
   const Ex channel = index.size() < 2 ? e.builder().index(0) : index[1];
   const Ex x = widened(e.load(0, index));
   const auto of_channel = [&](std::size_t k) { return narrowed(x.type(), e.load(k, {channel})); };
-  const Ex deviation = sqrt(of_channel(4) + e.attributes().f("epsilon", 0));
-  const Ex scaled = (x - of_channel(3)) / deviation * of_channel(1);
-  return narrowed(e.output_dtype(), scaled + of_channel(2));
+  // A quotient of each channel, which code computes once, instead of one of each element.
+  const Ex factor = of_channel(1) / sqrt(of_channel(4) + e.attributes().f("epsilon", 0));
+  return narrowed(e.output_dtype(), (x - of_channel(3)) * factor + of_channel(2));
 }
 
 void channel_rule(ir::TypeContext& c) {
@@ -59,7 +59,7 @@ std::vector<ir::ValueId> channel_gradient(ir::Builder& b, const ir::Node& node,
 
 const ir::OpEntry channel_normalization{{
     .name = "channel_normalization",
-    .doc = "y = (x - mean) / sqrt(variance + epsilon) * scale + bias, channel by channel",
+    .doc = "y = (x - mean) * (scale / sqrt(variance + epsilon)) + bias, channel by channel",
     .inputs = {{"x"}, {"scale"}, {"bias"}, {"mean"}, {"variance"}},
     .attributes = {{"epsilon", 1e-5F}},
     .type = floats_only(channel_rule),

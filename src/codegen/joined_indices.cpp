@@ -10,29 +10,29 @@ using scalar::Op;
 using scalar::Program;
 using scalar::Reg;
 
-/// Joins indices of one buffer, from the last axis to the first.
+/// Joins indices of one buffer.
 class Joining {
  public:
   Joining(const Program& p, const Definitions& definitions, std::int32_t id)
       : p_(p), definitions_(definitions), id_(id),
         buffer_(p.buffers[static_cast<std::size_t>(id)]) {}
 
-  /// The number n for which `high`, on the axis before `first`, is n / extent and `low`, over the
-  /// axes from `first` to `last`, is n % extent; nullopt if there is none.
-  std::optional<Reg> joined(Reg high, Reg low, std::size_t first, std::size_t last) const {
-    const Inst &quotient = defined(high), &remainder = defined(low);
+  /// The number n for which `high` is n / extent and `low` is n % extent, where the extent is that
+  /// of the axes of `low` together; nullopt if there is none.
+  std::optional<Reg> joined(const JoinedIndex& high, const JoinedIndex& low) const {
+    const Inst &quotient = defined(high.index), &remainder = defined(low.index);
     if (quotient.op != Op::div || remainder.op != Op::rem) return std::nullopt;
     const auto a = p_.operands(quotient), b = p_.operands(remainder);
-    if (a[0] != b[0] || !is_extent(a[1], first, last) || !is_extent(b[1], first, last))
-      return std::nullopt;
+    if (a[0] != b[0] || !is_extent(a[1], low) || !is_extent(b[1], low)) return std::nullopt;
     return a[0];
   }
 
  private:
   const Inst& defined(Reg r) const { return *definitions_[static_cast<std::size_t>(r)]; }
 
-  /// Whether the register is the extent of these axes together.
-  bool is_extent(Reg r, std::size_t first, std::size_t last) const {
+  /// Whether the register is the extent of the index's axes together.
+  bool is_extent(Reg r, const JoinedIndex& of) const {
+    const auto [index, first, last] = of;
     const Inst& made = defined(r);
     if (first == last && made.op == Op::extent && made.id == id_ &&
         made.imm == static_cast<std::int64_t>(first))
@@ -84,16 +84,21 @@ std::vector<JoinedIndex> joined_indices(const Program& p, const Definitions& def
                                         std::int32_t id, std::span<const Reg> indices,
                                         const std::function<bool(Reg)>& is_there) {
   const Joining joining(p, definitions, id);
-  const bool contiguous = p.buffers[static_cast<std::size_t>(id)].contiguous;
-  std::vector<JoinedIndex> all;  // the last one first
-  for (std::size_t axis = indices.size(); axis-- > 0;) {
-    std::optional<Reg> both;
-    if (contiguous && !all.empty())
-      both = joining.joined(indices[axis], all.back().index, axis + 1, all.back().last);
-    if (both && is_there(*both)) all.back() = {*both, axis, all.back().last};
-    else all.push_back({indices[axis], axis, axis});
+  std::vector<JoinedIndex> all;
+  for (std::size_t axis = 0; axis < indices.size(); ++axis)
+    all.push_back({indices[axis], axis, axis});
+  if (!p.buffers[static_cast<std::size_t>(id)].contiguous) return all;
+  for (std::size_t k = 1; k < all.size();) {
+    const std::optional<Reg> both = joining.joined(all[k - 1], all[k]);
+    if (!both || !is_there(*both)) {
+      ++k;
+      continue;
+    }
+    all[k - 1] = {*both, all[k - 1].first, all[k].last};
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(k));
+    k = 1;  // what is joined may be a part of another number
   }
-  return {all.rbegin(), all.rend()};
+  return all;
 }
 
 std::vector<bool> needed_registers(const Program& p, const Definitions& definitions) {

@@ -90,8 +90,8 @@ constexpr Host host{.vector_bytes = 32, .vector_registers = 16};
 TEST(ColumnLoops, OfATransposedMatrix) {
   for (const DType t : {DType::f64, DType::f32, DType::i16, DType::u8})
     for (const bool known : {true, false})
-      for (const std::int64_t rows : {1, 7, 16, 33})
-        for (const std::int64_t columns : {1, 5, 16, 40}) {
+      for (const std::int64_t rows : {1, 7, 33})
+        for (const std::int64_t columns : {1, 5, 40}) {
           const Transposition matrix{
               .dtype = t, .extents = {rows, columns}, .axes = {1, 0}, .known = known};
           const auto program = matrix.program();
@@ -124,7 +124,7 @@ TEST(ColumnLoops, NotWhereAResultIsReadAgain) {
 }
 
 TEST(ColumnLoops, RandomOnesGiveTheInterpretersBits) {
-  constexpr std::uint32_t count = 80;
+  constexpr std::uint32_t count = 40;
   const std::uint32_t first = std::random_device()();
   std::size_t chosen = 0;
   for (std::uint32_t seed = first; seed != first + count && !HasFailure(); ++seed) {

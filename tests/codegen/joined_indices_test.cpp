@@ -55,17 +55,43 @@ struct ShortRows {
   }
 };
 
+/// How many quotients and remainders are code.
+std::size_t split_indices(const scalar::Program& p) {
+  const std::vector<bool> needed = needed_registers(p, definitions_of(p));
+  return static_cast<std::size_t>(std::ranges::count_if(p.code, [&](const scalar::Inst& i) {
+    return (i.op == Op::div || i.op == Op::rem) &&
+           needed[static_cast<std::size_t>(p.results(i)[0])];
+  }));
+}
+
 TEST(JoinedIndices, AreNoCode) {
-  const auto program = ShortRows{.extents = {3, 5, 7, 7}, .channel = 1}.program();
-  const Definitions definitions = definitions_of(*program);
-  const std::vector<bool> needed = needed_registers(*program, definitions);
-  std::size_t split = 0;
-  for (const scalar::Inst& i : program->code)
-    if (i.op == Op::div || i.op == Op::rem) {
-      ++split;
-      EXPECT_FALSE(needed[static_cast<std::size_t>(program->results(i)[0])]);
+  EXPECT_EQ(split_indices(*ShortRows{.extents = {3, 5, 7, 7}, .channel = 1}.program()), 0U);
+}
+
+// A number can be split from its front (a nest of short rows) or from its end (a reshape).
+TEST(JoinedIndices, OfThreeAxesInEitherOrder) {
+  for (const bool from_front : {true, false}) {
+    Builder b("three axes");
+    const auto x = b.buffer({.name = "x", .access = Access::in, .extents = {3, 4, 5}});
+    const auto y = b.buffer({.name = "y", .access = Access::out, .extents = {60}});
+    b.for_each(b.index(0), b.index(60), [&](Ex n) {
+      const Ex rest = from_front ? n % 20 : n / 5;
+      const Indices at = from_front ? Indices{n / 20, rest / 5, rest % 5}
+                                    : Indices{rest / 4, rest % 4, n % 5};
+      b.store(y, {n}, b.load(x, at));
+    });
+    const auto program = b.finish();
+    const Definitions definitions = definitions_of(*program);
+    for (const scalar::Inst& i : program->code) {
+      if (i.op != Op::load) continue;
+      const auto indices = joined_indices(*program, definitions, i.id, program->operands(i),
+                                          [](scalar::Reg) { return true; });
+      ASSERT_EQ(indices.size(), 1U);
+      EXPECT_EQ(definitions[static_cast<std::size_t>(indices[0].index)]->op, Op::for_);
     }
-  EXPECT_EQ(split, 2U);
+    EXPECT_EQ(split_indices(*program), 0U);
+    agree(program, {plain_values(DType::f32, {3, 4, 5}, 1), Tensor::zeros(DType::f32, {60})});
+  }
 }
 
 TEST(JoinedIndices, AreNeededWhereAnotherExtentDividesThem) {
@@ -74,8 +100,7 @@ TEST(JoinedIndices, AreNeededWhereAnotherExtentDividesThem) {
   const auto y = b.buffer({.name = "y", .access = Access::out, .extents = {49}});
   b.for_each(b.index(0), b.index(49), [&](Ex n) { b.store(y, {n}, b.load(x, {n / 7, n % 7})); });
   const auto program = b.finish();
-  const std::vector<bool> needed = needed_registers(*program, definitions_of(*program));
-  EXPECT_EQ(std::ranges::count(needed, false), 0);
+  EXPECT_EQ(split_indices(*program), 2U);
   agree(program, {plain_values(DType::f32, {8, 8}, 1), Tensor::zeros(DType::f32, {49})});
 }
 

@@ -107,11 +107,25 @@ ReducedElements::ReducedElements(Emitter& e, const Indices& out) : e_(e) {
     if (is_reduced) count_ = count_ * e.extent(0, axis);
     if (!is_reduced || keep) ++from;
   }
+  if (across_rows()) return;
+  while (in_row_ < axes_.size() && axes_.end()[-1 - static_cast<std::ptrdiff_t>(in_row_)] + 1 ==
+                                       axes_.end()[-static_cast<std::ptrdiff_t>(in_row_)])
+    ++in_row_;
+}
+
+std::vector<Ex> ReducedElements::extents_of_axes() const {
+  std::vector<Ex> extents;
+  for (const std::int64_t axis : axes_) extents.push_back(e_.extent(0, axis));
+  return extents;
 }
 
 std::vector<Ex> ReducedElements::extents() const {
-  std::vector<Ex> extents;
-  for (const std::int64_t axis : axes_) extents.push_back(e_.extent(0, axis));
+  std::vector<Ex> extents = extents_of_axes();
+  for (std::size_t k = 1; k < in_row_ && !extents.empty(); ++k) {
+    const Ex last = extents.back();
+    extents.pop_back();
+    extents.back() = extents.back() * last;
+  }
   return extents;
 }
 
@@ -121,10 +135,10 @@ bool ReducedElements::across_rows() const {
 
 bool ReducedElements::in_rows() const {
   constexpr std::int64_t shortest_row = 16;
-  if (axes_.size() < 2) return false;
+  const std::vector<Ex> rows = extents();
+  if (rows.size() < 2) return false;
   const auto known = [&](Ex x) { return e_.builder().known(x); };
-  const Ex columns = e_.extent(0, axes_.back());
-  return known(columns).value_or(shortest_row) >= shortest_row &&
+  return known(rows.back()).value_or(shortest_row) >= shortest_row &&
          known(count_).value_or(scalar::Builder::most_lanes) >= scalar::Builder::most_lanes;
 }
 
@@ -133,9 +147,14 @@ Ex ReducedElements::raw(Ex i) const { return load(unravel(i, extents())); }
 Ex ReducedElements::at(const Indices& reduced) const { return widened(load(reduced)); }
 
 Ex ReducedElements::load(const Indices& reduced) const {
-  Indices index = index_;
-  for (std::size_t k = 0; k < axes_.size(); ++k)
-    index[static_cast<std::size_t>(axes_[k])] = reduced[k];
+  Indices index = index_, all = reduced;
+  if (in_row_ > 1) {
+    const std::vector<Ex> extents = extents_of_axes();
+    const Indices in_row = unravel(reduced.back(), std::span(extents).last(in_row_));
+    all.pop_back();
+    all.insert(all.end(), in_row.begin(), in_row.end());
+  }
+  for (std::size_t k = 0; k < axes_.size(); ++k) index[static_cast<std::size_t>(axes_[k])] = all[k];
   return e_.load(0, index);
 }
 

@@ -20,7 +20,8 @@ class ReducedElements {
  public:
   ReducedElements(Emitter&, const Indices& out);
   Ex count() const { return count_; }
-  /// The extents of the reduced axes.
+  /// The extents of the reduced axes. Those at the end of x that follow each other are one axis:
+  /// the row, whose elements are adjacent.
   std::vector<Ex> extents() const;
   /// Whether the last axis is kept: neighbours in memory belong to other results. They are then
   /// folded in chains, in every program, so that the order does not depend on what is known.
@@ -31,15 +32,17 @@ class ReducedElements {
   Ex operator()(Ex i) const { return widened(raw(i)); }
   /// Element i in its own type.
   Ex raw(Ex i) const;
-  /// The element with these indices on the reduced axes, like `operator()`.
+  /// The element with these indices on axes of `extents`, like `operator()`.
   Ex at(const Indices& reduced) const;
 
  private:
   Ex load(const Indices& reduced) const;
+  std::vector<Ex> extents_of_axes() const;
 
   Emitter& e_;
   Indices index_;  // empty at the reduced axes
   ir::Ints axes_;
+  std::size_t in_row_ = 1;  ///< how many of the axes are the row
   Ex count_;
 };
 

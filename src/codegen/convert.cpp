@@ -2,7 +2,8 @@
 
 #include "base/error.h"
 
-#include <llvm/IR/Intrinsics.h>
+#include <algorithm>
+#include <cmath>
 
 namespace rondel::codegen {
 namespace {
@@ -42,10 +43,42 @@ Value* f32_to_bf16(FunctionBuilder& fb, Value* x) {
   return build.CreateTrunc(result, like(x, build.getInt16Ty()));
 }
 
+/// The integers of a type as floats.
+struct FloatLimits {
+  double least, most;  ///< the least one; the greatest one, or the float before it
+  bool exact;          ///< whether `most` is the greatest one
+};
+FloatLimits float_limits(DType to, bool from_f32) {
+  const int bits = static_cast<int>(8 * byte_size(to)), digits = from_f32 ? 24 : 53;
+  const int magnitude = is_signed_integer(to) ? bits - 1 : bits;
+  const int spacing = std::max(magnitude - digits, 0);
+  const double end = std::ldexp(1.0, magnitude);
+  return {is_signed_integer(to) ? -end : 0, end - std::ldexp(1.0, spacing), spacing == 0};
+}
+
+/// Saturates, and gives 0 for NaN. Of LLVM's intrinsics that do, its vectoriser makes no vectors.
 Value* float_to_integer(FunctionBuilder& fb, Value* x, DType to) {
+  llvm::IRBuilder<>& build = fb.build;
   llvm::Type* type = like(x, register_type(fb.llvm, to));
-  const auto id = is_signed_integer(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-  return fb.build.CreateIntrinsic(id, {type, x->getType()}, {x});
+  const auto real = [&](double v) { return llvm::ConstantFP::get(x->getType(), v); };
+  const FloatLimits limits = float_limits(to, x->getType()->getScalarType()->isFloatTy());
+  Value *least = real(limits.least), *most = real(limits.most);
+  Value* not_less = build.CreateSelect(build.CreateFCmpOGT(x, least), x, least);  // NaN: the least
+  Value* within = build.CreateSelect(build.CreateFCmpOLT(not_less, most), not_less, most);
+  const bool narrow = byte_size(to) < 4;
+  llvm::Type* converted = narrow ? like(x, build.getInt32Ty()) : type;
+  Value* y = narrow || is_signed_integer(to) ? build.CreateFPToSI(within, converted)
+                                             : build.CreateFPToUI(within, converted);
+  if (narrow) y = build.CreateTrunc(y, type);
+  if (!limits.exact) {
+    const unsigned bits = type->getScalarSizeInBits();
+    const llvm::APInt greatest = is_signed_integer(to) ? llvm::APInt::getSignedMaxValue(bits)
+                                                       : llvm::APInt::getMaxValue(bits);
+    y = build.CreateSelect(build.CreateFCmpOGT(x, most), llvm::ConstantInt::get(type, greatest), y);
+  }
+  if (limits.least < 0)
+    y = build.CreateSelect(build.CreateFCmpUNO(x, x), llvm::Constant::getNullValue(type), y);
+  return y;
 }
 
 Value* from_float(FunctionBuilder& fb, Value* x, DType from, DType to) {

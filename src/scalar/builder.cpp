@@ -134,10 +134,9 @@ Ex Builder::constant_bits(DType type, std::int64_t bits) {
   if (is_integer(type)) bits = wrapped(type, bits);
   const Ex x = prologue(type, {.op = Op::constant, .imm = bits});
   if (is_integer(type) || type == DType::boolean) known_[static_cast<std::size_t>(x.reg())] = bits;
-  const bool number = type == DType::f32
-                          ? !std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))
-                          : type == DType::f64 && !std::isnan(std::bit_cast<double>(bits));
-  if (number) never_nan_.insert(x.reg());
+  if (type == DType::f32)
+    numbers_.emplace(x.reg(), std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  if (type == DType::f64) numbers_.emplace(x.reg(), std::bit_cast<double>(bits));
   return x;
 }
 
@@ -169,7 +168,10 @@ std::optional<std::int64_t> Builder::known(Ex x) const {
   return known_[static_cast<std::size_t>(x.reg())];
 }
 
-bool Builder::never_nan(Ex x) const { return never_nan_.contains(x.reg()); }
+std::optional<double> Builder::known_number(Ex x) const {
+  const auto found = numbers_.find(x.reg());
+  return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+}
 
 Ex Builder::load(std::int32_t id, const Indices& indices) {
   const DType t = buffer(id).dtype;
@@ -203,6 +205,17 @@ Ex Builder::unary(Op op, Ex x) {
   return {this, emit({.op = op, .type = t}, {&x, 1}, t)};
 }
 
+namespace {
+template <class T> bool compared(Op op, T a, T b) {
+  switch (op) {
+    case Op::eq: return a == b;
+    case Op::ne: return a != b;
+    case Op::lt: return a < b;
+    default: return a <= b;
+  }
+}
+}  // namespace
+
 Ex Builder::binary(Op op, Ex a, Ex b) {
   const DType t = a.type();
   invariant(t == b.type(), "program {}: {} of {} and {}", program_->name, name(op), name(t),
@@ -219,8 +232,11 @@ Ex Builder::binary(Op op, Ex a, Ex b) {
   return {this, emit({.op = op, .type = t}, operands, is_comparison(op) ? DType::boolean : t)};
 }
 
-/// Folds i64 arithmetic and bool logic on known operands; an empty Ex if nothing can be folded.
+/// Folds i64 arithmetic, bool logic and comparisons of floats on known operands; an empty Ex if
+/// nothing can be folded.
 Ex Builder::fold(Op op, Ex a, Ex b) {
+  if (const auto p = known_number(a), q = known_number(b); p && q && is_comparison(op))
+    return constant_bits(DType::boolean, compared(op, *p, *q));
   const auto x = known(a), y = known(b);
   if (a.type() == DType::boolean) {
     if (op == Op::band && (x || y)) return x ? (*x ? b : a) : (*y ? a : b);
@@ -240,11 +256,9 @@ Ex Builder::fold(Op op, Ex a, Ex b) {
       case Op::rem:
         if (*y > 0) return index(*x % *y);
         break;
-      case Op::eq: return constant_bits(DType::boolean, *x == *y);
-      case Op::ne: return constant_bits(DType::boolean, *x != *y);
-      case Op::lt: return constant_bits(DType::boolean, *x < *y);
-      case Op::le: return constant_bits(DType::boolean, *x <= *y);
-      default: break;
+      default:
+        if (is_comparison(op)) return constant_bits(DType::boolean, compared(op, *x, *y));
+        break;
     }
   }
   if ((op == Op::add || op == Op::sub) && y == 0) return a;

@@ -54,8 +54,8 @@ class Builder {
   Ex extent(std::int32_t buffer, std::int64_t axis);
   /// The value of an integer or bool constant; nothing for other expressions.
   std::optional<std::int64_t> known(Ex) const;
-  /// Whether the value is certainly no NaN: an f32 or f64 constant that is a number.
-  bool never_nan(Ex) const;
+  /// The value of an f32 or f64 constant; nothing for other expressions.
+  std::optional<double> known_number(Ex) const;
 
   Ex load(std::int32_t buffer, const Indices&);
   void store(std::int32_t buffer, const Indices&, Ex value);
@@ -168,9 +168,9 @@ class Builder {
   std::int32_t add_site(std::string text, Blame, std::size_t own, std::vector<Ex>& shown);
   std::vector<CheckFrame> frames_;
   std::vector<std::optional<std::int64_t>> known_;  // by Reg: integer and bool constants
-  std::set<Reg> never_nan_;
-  std::vector<std::size_t> marks_;  // until `finish`: without the prologue
-  std::vector<Inst> prologue_;      // constants, params and extents, each once
+  std::map<Reg, double> numbers_;                   // constants of f32 and f64
+  std::vector<std::size_t> marks_;                  // until `finish`: without the prologue
+  std::vector<Inst> prologue_;                      // constants, params and extents, each once
   std::map<std::array<std::int64_t, 4>, Reg> prologue_regs_;
 };
 

@@ -1,6 +1,8 @@
 #include "base/error.h"
 #include "scalar/builder.h"
+
 #include "scalar/op_facts.h"
+#include <cmath>
 
 /// Operators and small functions on expressions.
 namespace rondel::scalar {
@@ -47,9 +49,13 @@ Ex extreme(Ex a, Ex b, bool larger) {
   const DType wide = compute_type(a.type());
   const Ex x = cast(wide, a), y = cast(wide, b);
   const Ex first = larger ? y < x : x < y;
-  if (!is_float(wide) || builder.never_nan(x)) return select(first, a, b);
+  const auto never_nan = [&](Ex v) {
+    const std::optional<double> number = builder.known_number(v);
+    return number && !std::isnan(*number);
+  };
+  if (!is_float(wide) || never_nan(x)) return select(first, a, b);
   // Compilers make one instruction of the negated comparison and the choice.
-  if (builder.never_nan(y)) return select(~(larger ? x <= y : y <= x), a, b);
+  if (never_nan(y)) return select(~(larger ? x <= y : y <= x), a, b);
   return select(first | (x != x), a, b);
 }
 

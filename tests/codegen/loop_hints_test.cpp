@@ -32,5 +32,20 @@ TEST(LoopHints, RowsBecomeVectors) {
     EXPECT_TRUE(std::regex_search(roots_of_rows(columns), root_of_vector)) << columns << " columns";
 }
 
+TEST(LoopHints, CastsToIntegersBecomeVectors) {
+  static const std::regex cast_of_vector("fpto[su]i <\\d+ x (float|double)>");
+  for (const DType from : {DType::f32, DType::f64})
+    for (const DType to : {DType::i8, DType::u8, DType::i16, DType::u16, DType::i32, DType::i64}) {
+      Builder b("cast");
+      const auto x = b.buffer(
+          {.name = "x", .dtype = from, .access = Access::in, .extents = {1000}});
+      const auto y = b.buffer({.name = "y", .dtype = to, .access = Access::out, .extents = {1000}});
+      b.for_each(b.index(0), b.index(1000),
+                 [&](Ex i) { b.store(y, {i}, cast(to, b.load(x, {i}))); });
+      const std::string code = Compiler().to_llvm(*b.finish(), Compiler::Tier::optimised);
+      EXPECT_TRUE(std::regex_search(code, cast_of_vector)) << name(from) << " to " << name(to);
+    }
+}
+
 }  // namespace
 }  // namespace rondel::codegen

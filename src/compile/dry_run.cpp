@@ -195,6 +195,15 @@ class DryRun {
   }
 
   /// Kernels are C++: they are compiled, whatever their shapes are.
+  /// The output that is a copy of an input, whatever the strides of the latter.
+  static std::optional<std::vector<Tensor>> view_of_copy(const runtime::ProgramStep& step,
+                                                         std::vector<Value> inputs,
+                                                         const runtime::OutputTypes& types) {
+    Value& viewed = inputs[static_cast<std::size_t>(step.viewed)];
+    viewed = viewed.tensor().packed();
+    return step.view(inputs, types);
+  }
+
   static bool is_kernel(const Step& step) {
     return dynamic_cast<const runtime::KernelStep*>(&step) != nullptr ||
            dynamic_cast<const runtime::UnsizedKernelStep*>(&step) != nullptr;
@@ -234,7 +243,8 @@ class DryRun {
     const runtime::OutputTypes types = step.types(inputs);
     std::int64_t elements = 0;
     for (const auto& [dtype, shape] : types) elements += element_count(shape);
-    const auto views = step.view ? step.view(inputs, types) : std::nullopt;
+    auto views = step.view ? step.view(inputs, types) : std::nullopt;
+    if (!views && step.keeps_order) views = view_of_copy(step, inputs, types);
     if (views) {
       for (std::size_t j = 0; j < views->size(); ++j)
         set(at, step.outputs[j], (*views)[j], std::ranges::count(known, false) == 0);

@@ -230,6 +230,7 @@ class PlanPrinter {
 
   void print_group(const runtime::ProgramStep& step, const lowering::Group& group) {
     const std::string name = lowering::short_name(g_, group.nodes.back());
+    if (step.keeps_order) return lines_.add(name + ": a view where it can be, or else a copy");
     if (step.view) lines_.add(fmt::format("{}: a view where it can be, or else", name));
     const ir::Graph alone = lowering::extract(g_, group);
     const auto print = [&] {

@@ -178,6 +178,9 @@ struct ViewMeaning : Elements {
   Fn view;
   /// Each matrix of the result is one of the first input if their last two extents are equal.
   bool keeps_matrices = false;
+  /// The result has the elements of the first input, in row-major order: where it is no view, it is
+  /// a copy.
+  bool keeps_order = false;
 };
 
 /// `loop` and `if`, which the passes and the runtime implement.

@@ -16,11 +16,7 @@ ir::Ints known_integers(const Emitter&, std::size_t input);
 /// `index`, read from data, as a valid index along an axis of `extent` elements. A negative index
 /// counts from the end. An index out of range ends the run with a message that begins with `what`.
 Ex checked_index(Emitter&, Ex index, Ex extent, std::string_view what);
-/// Element `out` of output j, if the output is the reshaped first input.
-Ex reshaped_element(Emitter&, std::size_t j, const Indices& out);
-/// A view of the first input with the extents of the output; nothing if it is not contiguous.
-std::optional<std::vector<Tensor>> reshaped_view(const ir::Attributes&,
-                                                 std::span<const Value> inputs,
-                                                 std::span<const Shape> shapes);
+/// The meaning of an op whose result is the first input with other extents.
+std::shared_ptr<const ir::Meaning> reshaping();
 
 }  // namespace rondel::ops

@@ -252,7 +252,8 @@ struct ComeAgain {
 /// Runs a scalar program. What was prepared for the last few keys (shapes, contiguity, values of
 /// `value_inputs`) is cached. For other inputs of a cached shape class, only types are computed,
 /// from the class. For all other inputs, `types` checks the inputs and gives the output types; then
-/// `view` makes the outputs, or, if it cannot, `code` gives a program.
+/// `view` makes the outputs, or, if it cannot, they are a copy (`keeps_order`), or `code` gives a
+/// program.
 class ProgramStep : public Step {
  public:
   using Types = std::function<OutputTypes(std::span<const Value> inputs)>;
@@ -272,6 +273,7 @@ class ProgramStep : public Step {
   std::vector<std::size_t> dying;
   View view;
   std::ptrdiff_t viewed = -1;  ///< the input whose views `view` returns; -1: views of a constant
+  bool keeps_order = false;    ///< what is no view is a copy of the viewed input, in row-major order
   bool checks_always = false;  ///< the program may fail even if its outputs have no elements
   bool can_fail = true;        ///< a check of the program, or of extents, may fail
   /// Returns code for these very shapes, which is better than that of their class; null until there

@@ -90,7 +90,8 @@ struct ProgramCode {
 struct PreparedProgram {
   std::vector<OutputForm> outputs;
   std::vector<OutputView> given;       ///< the outputs, if they are views; else empty
-  ProgramCode code;                    ///< null if outputs are views or have no elements
+  bool copied = false;                 ///< the output is a copy of the viewed input
+  ProgramCode code;                    ///< null if outputs are views, a copy or without elements
   std::vector<scalar::View> operands;  ///< addresses are set before each call
   std::vector<std::int32_t> over;      ///< per output: the input that it may overwrite, or -1
   std::vector<Slot> dying;             ///< per output: what it overwrites in this call, or -1
@@ -207,6 +208,11 @@ bool needs_code(const ProgramStep& step, std::span<const OutputForm> outputs) {
          std::ranges::any_of(outputs, [](const OutputForm& o) { return o.bytes != 0; });
 }
 
+/// Whether the output of a step is a copy where it is no view. Code copies text, which is counted.
+bool makes_copies(const ProgramStep& step, std::span<const OutputForm> outputs) {
+  return step.keeps_order && !step.checks_always && outputs[0].dtype != DType::string;
+}
+
 PreparedProgram& remember(const ProgramStep& step, ProgramState& state, Frame& frame) {
   const TraceScope traced(frame.run().trace, ProfileEvent::Kind::prepare, step.source);
   const std::vector<Value> inputs = values_of(frame, step.inputs);
@@ -214,13 +220,14 @@ PreparedProgram& remember(const ProgramStep& step, ProgramState& state, Frame& f
   const OutputTypes types = step.types(inputs);
   p.outputs = forms_of(types);
   p.given = views_of(step, inputs, types);
-  const bool runs_code = p.given.empty() && needs_code(step, p.outputs);
+  p.copied = p.given.empty() && makes_copies(step, p.outputs);
+  const bool runs_code = p.given.empty() && !p.copied && needs_code(step, p.outputs);
   if (runs_code) {
     p.code.code = step.code(inputs, step.dying);
     p.code.workspace_bytes = static_cast<std::int64_t>(p.code.code->program().workspace_bytes());
   }
-  // If the step can make views, its shape class describes views, not code.
-  if (step.view ? !p.given.empty() : runs_code)
+  // If the step can make views, its shape class describes views and copies, not code.
+  if (step.view ? !runs_code : runs_code)
     if (auto of_class = step.class_of ? step.class_of(inputs) : nullptr)
       state.classes.add(std::move(of_class), p.code);
   auto& entry = state.cache.reuse();
@@ -238,10 +245,12 @@ PreparedProgram* remember_in_class(const ProgramStep& step, ProgramState& state,
   for (const auto& [dtype, shape] : state.types) state.forms.emplace_back(dtype, shape);
   std::vector<OutputView> given;
   if (step.view) given = views_of(step, values_of(frame, step.inputs), state.types);
-  if (given.empty() && (!code->code || !needs_code(step, state.forms))) return nullptr;
+  const bool copied = given.empty() && makes_copies(step, state.forms);
+  if (given.empty() && !copied && (!code->code || !needs_code(step, state.forms))) return nullptr;
   auto& entry = state.cache.reuse();
   PreparedProgram& p = entry.prepared;
   p.given = std::move(given);
+  p.copied = copied;
   p.outputs.swap(state.forms);
   p.code = *code;
   p.runs = 0;
@@ -262,6 +271,12 @@ void give_views(const ProgramStep& step, const PreparedProgram& p, Frame& frame)
     const Tensor& of = frame[step.inputs[static_cast<std::size_t>(step.viewed)]].tensor();
     to.set_view(v.dtype, v.shape, v.strides, of.data_as<char>() + v.offset, of.owner(), v.form);
   }
+}
+
+void copy_viewed(const ProgramStep& step, Frame& frame) {
+  const Tensor& from = frame[step.inputs[static_cast<std::size_t>(step.viewed)]].tensor();
+  const Tensor& to = frame[step.outputs[0]].tensor();
+  frame.run().assign(from, to.strided(0, from.shape(), row_major_strides(from.shape())));
 }
 
 std::int64_t workspace_of(const KernelStep& step, const PreparedKernel& p,
@@ -384,6 +399,7 @@ void ProgramStep::run(Frame& frame, StepState* cache) const {
   if (!p->given.empty()) return give_views(*this, *p, frame);
 
   bind_memory(*this, state, *p, frame);
+  if (p->copied) return copy_viewed(*this, frame);
   const auto& code = p->code.code;
   if (!code) return;
   scalar::Context& context = state.context;

@@ -54,7 +54,7 @@ const ir::OpEntry flatten{{
     .inputs = {{"x"}},
     .attributes = {{"axis", std::int64_t{1}}},
     .type = flatten_rule,
-    .meaning = view_of_matrices(reshaped_view, reshaped_element),
+    .meaning = reshaping(),
     .batch = batched_flatten,
     .gradient = reshape_gradient,
 }};

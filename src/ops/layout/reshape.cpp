@@ -17,7 +17,8 @@ using ir::Extent;
 struct NewExtent {
   enum Kind : std::uint8_t { extent, inferred, unknown } kind = unknown;
   Extent e = {};
-  bool kept = false;  ///< it is the extent of x on that axis
+  bool kept = false;        ///< it is the extent of x on that axis
+  ir::Integer either = {};  ///< of `unknown`: the extent, if it is not inferred
 };
 
 NewExtent new_extent(const ir::Integer& w, const ir::Type& x, std::size_t axis, bool allow_zero,
@@ -34,7 +35,10 @@ NewExtent new_extent(const ir::Integer& w, const ir::Type& x, std::size_t axis, 
   if (!x.has_rank()) return {};
   require(w != 0 || has_axis, "the new shape keeps axis {}, which x does not have", axis);
   if (w == 0) return {NewExtent::extent, x.extent(a), true};
-  if (has_axis && !same) return {};
+  if (has_axis && !same) {
+    const ir::Integer is_zero = ir::Integer(1) - min(w, 1);
+    return {.either = w + is_zero * x.extent(a)};
+  }
   if (!has_axis) conditions.not_negative(w - 1);
   return {NewExtent::extent, Extent(w), same};
 }
@@ -119,11 +123,11 @@ ir::Extents reshaped_extents(ir::TypeContext& c, const ir::Integers& list, bool 
   for (const NewExtent& w : shape.axes) extents.push_back(w.e);
   if (!x.has_rank() || shape.missing_count > 1) return extents;
   const ir::Integer count = elements_of(x, shape), given = given_by(shape);
-  if (!shape.missing || shape.inferred) {
-    conditions_of_count(conditions, count, given, shape.inferred.has_value());
-    conditions.state(c);
-    check_count(count, shape);
-  }
+  if (shape.missing && !shape.inferred)
+    conditions.equal(given * shape.axes[*shape.missing].either, count);
+  else conditions_of_count(conditions, count, given, shape.inferred.has_value());
+  conditions.state(c);
+  if (!shape.missing || shape.inferred) check_count(count, shape);
   // If the product of the other extents is 0, any extent would fit.
   if (shape.missing && (shape.inferred || given.at_least(1)))
     extents[*shape.missing] = Extent(floor_div(count, given));
@@ -165,7 +169,7 @@ const ir::OpEntry reshape{{
     .inputs = {{"x"}, {"shape"}},
     .attributes = {{"allowzero", std::int64_t{0}}},
     .type = reshape_rule,
-    .meaning = view_of_matrices(reshaped_view, reshaped_element),
+    .meaning = reshaping(),
     .value_inputs = {1},
     .can_fail = unless_known({1}),
     .batch = batched_reshape,

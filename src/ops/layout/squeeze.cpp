@@ -58,7 +58,7 @@ const ir::OpEntry squeeze{{
     .doc = "y = x without the axes listed (all of extent 1 where none are)",
     .inputs = {{"x"}, {"axes", ir::InputDef::optional}},
     .type = squeeze_rule,
-    .meaning = view_of_matrices(reshaped_view, reshaped_element),
+    .meaning = reshaping(),
     .value_inputs = {1},
     .can_fail = unless_known({1}),
     .batch = along_axes,

@@ -46,7 +46,7 @@ const ir::OpEntry unsqueeze{{
     .doc = "y = x with axes of extent 1 at the listed axes of y",
     .inputs = {{"x"}, {"axes"}},
     .type = unsqueeze_rule,
-    .meaning = view_of_matrices(reshaped_view, reshaped_element),
+    .meaning = reshaping(),
     .value_inputs = {1},
     .can_fail = unless_known({1}),
     .batch = batched_unsqueeze,

@@ -136,3 +136,24 @@ def test_part_of_a_next_state_fits_where_the_state_fits(monkeypatch):
             while want[::-2].sum() > 1:
                 want = np.append(want[1:], f32(1, -4))
             same(run.run(None, {"x": x, "yes": np.array(True)})[0], want)
+
+
+@pytest.mark.parametrize("first_run", [(1, 0), (1, 3), (2, 5)])
+def test_a_new_extent_that_may_be_0_keeps_the_old_one_or_fills_the_shape(first_run, monkeypatch):
+    """`trips` and the new extent: 0 keeps that of v, which has 1 + 2 * trips elements; no other number than theirs is one."""
+    text = """g (int64[1] extent, int64 trips) => (float[?,?] y) <int64[1] one = {1}, float[1] start = {7}, float[2] two = {1, 2}> {
+      y = Loop (trips, "") <body = outer (int64 i, bool c) => (bool go, float[?] row) {
+        go = Identity (c)
+        v = Loop (trips, "", start) <body = inner (int64 j, bool d, float[?] u) => (bool on, float[?] w) { on = Identity (d)  w = Concat <axis = 0> (u, two) }>
+        shape = Concat <axis = 0> (extent, one)  m = Reshape (v, shape)  row = Squeeze (m, one) }>
+    }"""
+    made = model(text)
+    for way, run in in_all_ways(made, monkeypatch).items():
+        for trips, extent in (first_run, (1, 2), (1, 3), (2, 3), (3, 7), (3, 0), (2, 4), (2, 5)):
+            feeds = {"trips": np.array(trips), "extent": np.array([extent])}
+            if extent in (0, 1 + 2 * trips):
+                same(run.run(None, feeds)[0], machine.run_model(made, feeds)[0])
+                continue
+            with pytest.raises(rondel.CallerError, match=f"{1 + 2 * trips} elements do not fill a shape of {extent}"):
+                run.run(None, feeds)
+                pytest.fail(f"{way} takes {feeds}")

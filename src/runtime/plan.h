@@ -273,7 +273,7 @@ class ProgramStep : public Step {
   std::vector<std::size_t> dying;
   View view;
   std::ptrdiff_t viewed = -1;  ///< the input whose views `view` returns; -1: views of a constant
-  bool keeps_order = false;    ///< what is no view is a copy of the viewed input, in row-major order
+  bool keeps_order = false;  ///< what is no view is a copy of the viewed input, in row-major order
   bool checks_always = false;  ///< the program may fail even if its outputs have no elements
   bool can_fail = true;        ///< a check of the program, or of extents, may fail
   /// Returns code for these very shapes, which is better than that of their class; null until there

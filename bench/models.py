@@ -5,7 +5,7 @@
     ./dev bench models --write           also writes docs/performance.md
 
 Models: those of tests/exported, and those that installed Python packages bring along. Ops: one case for each op of
-tests/python/ops/op_cases.py. The engines take turns in one process, 20 ms each, each round in another order. A time is that of the median
+tests/python/ops/op_cases.py, and some ops at the sizes that they have in models (layers.py). The engines take turns in one process, 20 ms each, each round in another order. A time is that of the median
 run, a ratio Rondel's time divided by ONNX Runtime's; "fastest" is the ratio of the fastest runs, which depends less on what else the
 machine does. The peak memory of a model is measured in a process of its own for each engine.
 
@@ -28,6 +28,7 @@ import numpy as np
 import onnx
 from commands import ENGINES, RESULTS, ROOT, Parser, measuring, require
 from harness import TOLERANCE, disagreement, run_times, session, warm_up
+from layers import LAYERS, title
 from model_tables import THREADS, page, summary, table
 from onnx import helper, numpy_helper
 
@@ -112,7 +113,7 @@ def packaged(path, shapes):
 OPSET = 25
 #: Inputs that are weights, which models hold; so do they those that are scalars or lists of integers.
 WEIGHTS = {
-    **dict.fromkeys(("Conv", "ConvTranspose", "ConvInteger", "Gemm", "LSTM", "MatMulInteger", "QLinearConv", "QLinearMatMul"), range(1, 16)),
+    **dict.fromkeys(("BatchNormalization", "Conv", "ConvTranspose", "ConvInteger", "Gemm", "LSTM", "MatMulInteger", "QLinearConv", "QLinearMatMul"), range(1, 16)),
     "DeformConv": (1, 3),
 }
 
@@ -123,6 +124,13 @@ def ops():
 
     for op, (dtypes, cases, _) in op_cases.OPS.items():
         yield Case("op", op, functools.partial(op_case, op, "float32" if "float32" in dtypes else dtypes[0], cases))
+
+
+def layers():
+    """The cases of layers.py."""
+    for op, cases in LAYERS.items():
+        for inputs, attributes in cases:
+            yield Case("op", title(op, inputs, attributes), functools.partial(op_model, op, inputs, attributes, 1))
 
 
 @contextlib.contextmanager
@@ -144,14 +152,19 @@ def op_case(op, dtype, cases):
 
     with large_operands():
         inputs, attributes, outputs = max(cases(np.random.default_rng(zlib.crc32(op.encode())), dtype, OPSET), key=size)
+    return op_model(op, inputs, attributes, outputs)
+
+
+def op_model(op, inputs, attributes, outputs):
+    """A model of one node, as bytes, and its feeds."""
     names = [f"x{k}" if x is not None else "" for k, x in enumerate(inputs)]
     node = helper.make_node(op, names, [f"y{k}" for k in range(outputs)], **attributes)
     ports, constants, feeds = [], [], {}
     for k, (name, x) in enumerate(zip(names, inputs, strict=True)):
         if x is None:
             continue
-        if k in WEIGHTS.get(op, ()) or (k > 0 and (x.ndim == 0 or (x.ndim == 1 and x.dtype == np.int64))):
-            constants.append(numpy_helper.from_array(x, name))
+        if k in WEIGHTS.get(op, ()) or (k > 0 and (np.ndim(x) == 0 or (x.ndim == 1 and x.dtype == np.int64))):
+            constants.append(numpy_helper.from_array(np.asarray(x), name))
         else:
             kind = onnx.TensorProto.STRING if x.dtype == object else helper.np_dtype_to_tensor_dtype(x.dtype)
             ports.append(helper.make_tensor_value_info(name, kind, x.shape))
@@ -198,7 +211,7 @@ def main(arguments=None):
     require(*ENGINES)
     from rondel.progress import Progress
 
-    cases = {case.title: case for made in (exported_models, packaged_models, ops) for case in made()}
+    cases = {case.title: case for made in (exported_models, packaged_models, ops, layers) for case in made()}
     parser = Parser("models", __doc__, cases, rounds=7)
     parser.add_argument("--quick", action="store_true", help="three rounds, memory not measured")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)} from all rows that were measured")

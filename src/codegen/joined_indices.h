@@ -31,7 +31,10 @@ std::vector<JoinedIndex> joined_indices(const scalar::Program&, const Definition
                                         const std::function<bool(scalar::Reg)>& is_there);
 
 /// By Reg: whether code needs the value. It does not need quotients and remainders that are only
-/// read as indices which are joined.
+/// read as indices which are joined, as far as they are computed beside the access: the number is
+/// then at hand in each part of the program that has the access. Emission may join more of them
+/// (what is computed elsewhere, if the number is at hand), never fewer; what is not joined is
+/// needed.
 std::vector<bool> needed_registers(const scalar::Program&, const Definitions&);
 
 }  // namespace rondel::codegen

@@ -1,5 +1,6 @@
 #include "codegen/function_builder.h"
 
+#include "base/error.h"
 #include "scalar/op_facts.h"
 
 #include <llvm/IR/MDBuilder.h>
@@ -146,6 +147,7 @@ Value* address(FunctionBuilder& fb, const BoundBuffer& b, std::span<const Reg> i
   };
   for (const auto& [index, first, axis] :
        joined_indices(fb.program, fb.decisions.definitions, id, indices, is_there)) {
+    invariant(fb.reg(index) != nullptr, "codegen: an index of {} is not at hand", b.buffer->name);
     Value* step = fb.build.CreateNSWMul(fb.reg(index), b.strides[axis]);
     offset = offset ? fb.build.CreateNSWAdd(offset, step) : step;
   }

@@ -83,7 +83,7 @@ class ColumnCandidate {
   }
 
  private:
-  /// Of all columns together.
+  /// Of all columns together: as many as for all vectors of a loop (lanes.cpp).
   static constexpr std::int64_t most_instructions = 1000;
 
   std::span<const scalar::Reg> leading(const Inst& i) const {

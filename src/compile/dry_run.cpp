@@ -194,7 +194,6 @@ class DryRun {
     at.known[static_cast<std::size_t>(s)] = known;
   }
 
-  /// Kernels are C++: they are compiled, whatever their shapes are.
   /// The output that is a copy of an input, whatever the strides of the latter.
   static std::optional<std::vector<Tensor>> view_of_copy(const runtime::ProgramStep& step,
                                                          std::vector<Value> inputs,
@@ -204,6 +203,7 @@ class DryRun {
     return step.view(inputs, types);
   }
 
+  /// Kernels are C++: they are compiled, whatever their shapes are.
   static bool is_kernel(const Step& step) {
     return dynamic_cast<const runtime::KernelStep*>(&step) != nullptr ||
            dynamic_cast<const runtime::UnsizedKernelStep*>(&step) != nullptr;

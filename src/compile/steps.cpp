@@ -163,7 +163,9 @@ void set_view(runtime::ProgramStep& step, const ir::Graph& g) {
     else operands.emplace_back(-1, *g.constant(v));
   }
   step.viewed = operands[0].first;
-  step.keeps_order = meaning->keeps_order && step.viewed >= 0;
+  // Programs copy text, because it is counted.
+  step.keeps_order = meaning->keeps_order && step.viewed >= 0 &&
+                     g.value(node.outputs[0]).type.dtype() != DType::string;
   step.view = [operands, meaning, attributes = node.attributes](
                   std::span<const Value> inputs, std::span<const std::pair<DType, Shape>> outputs) {
     std::vector<Value> values;

@@ -76,9 +76,9 @@ std::span<const ir::Extent> without_ones(std::span<const ir::Extent> extents) {
   return extents;
 }
 
-/// Only the axes that are split or joined have their positions computed, not the whole index: a
-/// division by an extent that only the run knows takes longer than the copy of an element.
-/// Element `out` of output j.
+/// Element `out` of output j. Only the axes that are split or joined have their positions computed,
+/// not the whole index: a division by an extent that only the run knows takes longer than the copy
+/// of an element.
 Ex reshaped_element(Emitter& e, std::size_t j, const Indices& out) {
   scalar::Builder& b = e.builder();
   const Indices from = extents_of(e, 0), to = output_extents_of(e, j);
@@ -100,7 +100,7 @@ Ex reshaped_element(Emitter& e, std::size_t j, const Indices& out) {
   return e.load(0, index);
 }
 
-/// Nothing if the input is not contiguous.
+/// The first input with the extents of the output; nothing if it is not contiguous.
 std::optional<std::vector<Tensor>> reshaped_view(const ir::Attributes&,
                                                  std::span<const Value> inputs,
                                                  std::span<const Shape> shapes) {
@@ -112,8 +112,8 @@ std::optional<std::vector<Tensor>> reshaped_view(const ir::Attributes&,
 }  // namespace
 
 std::shared_ptr<const ir::Meaning> reshaping() {
-  auto meaning = view(reshaped_view, reshaped_element);
-  meaning->keeps_matrices = meaning->keeps_order = true;
+  auto meaning = view_of_matrices(reshaped_view, reshaped_element);
+  meaning->keeps_order = true;
   return meaning;
 }
 

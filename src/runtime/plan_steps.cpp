@@ -208,11 +208,6 @@ bool needs_code(const ProgramStep& step, std::span<const OutputForm> outputs) {
          std::ranges::any_of(outputs, [](const OutputForm& o) { return o.bytes != 0; });
 }
 
-/// Whether the output of a step is a copy where it is no view. Code copies text, which is counted.
-bool makes_copies(const ProgramStep& step, std::span<const OutputForm> outputs) {
-  return step.keeps_order && !step.checks_always && outputs[0].dtype != DType::string;
-}
-
 PreparedProgram& remember(const ProgramStep& step, ProgramState& state, Frame& frame) {
   const TraceScope traced(frame.run().trace, ProfileEvent::Kind::prepare, step.source);
   const std::vector<Value> inputs = values_of(frame, step.inputs);
@@ -220,7 +215,7 @@ PreparedProgram& remember(const ProgramStep& step, ProgramState& state, Frame& f
   const OutputTypes types = step.types(inputs);
   p.outputs = forms_of(types);
   p.given = views_of(step, inputs, types);
-  p.copied = p.given.empty() && makes_copies(step, p.outputs);
+  p.copied = p.given.empty() && step.keeps_order;
   const bool runs_code = p.given.empty() && !p.copied && needs_code(step, p.outputs);
   if (runs_code) {
     p.code.code = step.code(inputs, step.dying);
@@ -245,7 +240,7 @@ PreparedProgram* remember_in_class(const ProgramStep& step, ProgramState& state,
   for (const auto& [dtype, shape] : state.types) state.forms.emplace_back(dtype, shape);
   std::vector<OutputView> given;
   if (step.view) given = views_of(step, values_of(frame, step.inputs), state.types);
-  const bool copied = given.empty() && makes_copies(step, state.forms);
+  const bool copied = given.empty() && step.keeps_order;
   if (given.empty() && !copied && (!code->code || !needs_code(step, state.forms))) return nullptr;
   auto& entry = state.cache.reuse();
   PreparedProgram& p = entry.prepared;

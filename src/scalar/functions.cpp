@@ -1,7 +1,7 @@
 #include "base/error.h"
 #include "scalar/builder.h"
-
 #include "scalar/op_facts.h"
+
 #include <cmath>
 
 /// Operators and small functions on expressions.

@@ -12,6 +12,7 @@ namespace {
 
 /// Rows of as many elements as this, or more, stay a loop of their own.
 constexpr std::int64_t long_row = 256;
+constexpr std::int64_t most_trips = std::numeric_limits<std::int64_t>::max();
 
 /// By Reg, the integers that are constants.
 using Numbers = std::vector<std::optional<std::int64_t>>;
@@ -74,6 +75,8 @@ class GroupFinder {
     for (std::size_t k = nest.size() - 1; k-- > 0;) {
       const auto extent = number(p_.operands(p_.code[nest[k + 1]])[1]);
       if (!extent || *extent < 1 || *extent >= long_row || row * *extent >= long_row) break;
+      const auto outer = number(p_.operands(p_.code[nest[k]])[1]);
+      if (outer && *outer > most_trips / (row * *extent)) break;  // beside an axis without elements
       if (!are_read_together(nest.back(), index_of(nest[k]), index_of(nest[k + 1]), *extent)) break;
       row *= *extent;
       group.loops.insert(group.loops.begin(), nest[k]);
@@ -171,7 +174,7 @@ class Joiner {
     if (!known) emit(Op::mul, first, row, trips);
     indices_.push_back(p_.results(loop)[0]);
     loop = with_registers(loop, {lo, trips}, index);
-    loop.imm = loop.imm > std::numeric_limits<std::int64_t>::max() / row ? 0 : loop.imm * row;
+    loop.imm = loop.imm > most_trips / row ? 0 : loop.imm * row;
   }
   /// Defines the indices of all loops of the group by that of the first one.
   void split_index(const Group& g) {

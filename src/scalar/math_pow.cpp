@@ -65,8 +65,7 @@ Ex integer_power(Ex x, Ex y) {
 }  // namespace parts
 
 // Largest error: f32 0.51 ulp, f64 1. x, its square, its cube in f32 and its root are what most
-// models take powers for: they are rounded once, and where the exponent is a constant nothing else
-// is left.
+// models take powers for: where the exponent is a constant, nothing else is left.
 Ex pow(Ex x, Ex y) {
   const DType t = x.type();
   if (t != DType::f32 && t != DType::f64)

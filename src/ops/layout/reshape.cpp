@@ -18,7 +18,7 @@ struct NewExtent {
   enum Kind : std::uint8_t { extent, inferred, unknown } kind = unknown;
   Extent e = {};
   bool kept = false;        ///< it is the extent of x on that axis
-  ir::Integer either = {};  ///< of `unknown`: the extent, if it is not inferred
+  ir::Integer either = {};  ///< of `unknown`: w, or for 0 that of x; or nothing
 };
 
 NewExtent new_extent(const ir::Integer& w, const ir::Type& x, std::size_t axis, bool allow_zero,

@@ -55,6 +55,15 @@ def test_strings_are_refused_with_their_node_or_run_as_steps(tmp_path):
     agree(loaded.run(None, feeds), rondel.InferenceSession(WORDS).run(None, feeds))
 
 
+def test_strings_that_are_copied_in_another_order_are_refused_too(tmp_path):
+    turned = model("""g (string[3,4] x) => (string[12] y) <int64[1] all = {-1}> { t = Transpose (x)  y = Reshape (t, all) }""")
+    with pytest.raises(rondel.UnsupportedError, match=r"node 'y' \(Reshape\).*strings"):
+        rondel.compile_model(turned, tmp_path / "turned.so")
+    loaded, _ = compiled(tmp_path, turned, allow_steps=True)
+    x = np.array([[f"{row}{column}" for column in range(4)] for row in range(3)], object)
+    np.testing.assert_array_equal(loaded.run(None, {"x": x})[0], x.T.ravel())
+
+
 def test_inputs_and_outputs_that_are_no_tensors_are_refused_by_name(tmp_path):
     proto = model("g (seq(float[n]) items) => (float[m] y) { y = ConcatFromSequence <axis = 0> (items) }")
     with pytest.raises(rondel.UnsupportedError, match=r"input 'items' is seq\(tensor\(float\)\)"):

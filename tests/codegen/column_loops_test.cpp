@@ -108,6 +108,18 @@ TEST(ColumnLoops, NotWhereTheInnerLoopReadsAdjacentElements) {
   EXPECT_EQ(column_loops(*outer.program(), host), 0U);
 }
 
+TEST(ColumnLoops, NotWhereColumnsAreWrittenBackwards) {
+  Builder b("backwards");
+  const auto x = b.buffer({.name = "x", .access = Access::in, .extents = {32, 32}});
+  const auto y = b.buffer({.name = "y", .access = Access::out, .extents = {32, 32}});
+  b.for_all({b.index(32), b.index(32)}, [&](const Indices& at) {
+    b.store(y, {at[0], b.index(31) - at[1]}, b.load(x, {at[1], at[0]}));
+  });
+  const auto program = b.finish();
+  EXPECT_EQ(column_loops(*program, host), 0U);
+  agree(program, {plain_values(DType::f32, {32, 32}, 1), Tensor::zeros(DType::f32, {32, 32})});
+}
+
 TEST(ColumnLoops, NotWhereAResultIsReadAgain) {
   Builder b("read again");
   const auto x = b.buffer({.name = "x", .access = Access::in, .extents = {32, 32}});

@@ -6,7 +6,7 @@ RANDOM = np.random.default_rng(7)
 
 
 def floats(*shape):
-    return RANDOM.standard_normal(shape).astype(np.float32)
+    return RANDOM.standard_normal(shape, np.float32)
 
 
 def integers(*values):
@@ -19,8 +19,8 @@ def codes(dtype, *shape):
     return RANDOM.integers(limits.min, limits.max, shape).astype(dtype)
 
 
-QUANTIZED = np.float32(0.1), np.uint8(128)  #: scale and zero point
-QUANTIZED_WEIGHTS = np.float32(0.1), np.int8(0)
+QUANTIZED = np.array(0.1, np.float32), np.array(128, np.uint8)  #: scale and zero point
+QUANTIZED_WEIGHTS = np.array(0.1, np.float32), np.array(0, np.int8)
 
 #: Of an op: its inputs, and its attributes.
 LAYERS = {
@@ -58,7 +58,9 @@ LAYERS = {
 
 
 def title(op, inputs, attributes):
-    """Op, the shape of what it reads first, and what tells its rows apart."""
-    number = inputs[1].item() if op == "Pow" else inputs[1].tolist() if op == "ReduceSum" else ""
-    shown = " ".join(f"{name} {value}" for name, value in attributes.items())
-    return " ".join(filter(None, (op, str(list(inputs[0].shape)).replace(" ", ""), str(number), shown)))
+    """Op, what it reads (the numbers if they are few, else the shape), attributes."""
+
+    def shown(x):
+        return f"{x:g}" if x.ndim == 0 else str(x.tolist() if x.size <= 3 else list(x.shape)).replace(" ", "")
+
+    return " ".join([op, *map(shown, inputs), *(f"{name} {value}" for name, value in attributes.items())])

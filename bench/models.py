@@ -163,8 +163,8 @@ def op_model(op, inputs, attributes, outputs):
     for k, (name, x) in enumerate(zip(names, inputs, strict=True)):
         if x is None:
             continue
-        if k in WEIGHTS.get(op, ()) or (k > 0 and (np.ndim(x) == 0 or (x.ndim == 1 and x.dtype == np.int64))):
-            constants.append(numpy_helper.from_array(np.asarray(x), name))
+        if k in WEIGHTS.get(op, ()) or (k > 0 and (x.ndim == 0 or (x.ndim == 1 and x.dtype == np.int64))):
+            constants.append(numpy_helper.from_array(x, name))
         else:
             kind = onnx.TensorProto.STRING if x.dtype == object else helper.np_dtype_to_tensor_dtype(x.dtype)
             ports.append(helper.make_tensor_value_info(name, kind, x.shape))

@@ -108,9 +108,8 @@ ReducedElements::ReducedElements(Emitter& e, const Indices& out) : e_(e) {
     if (!is_reduced || keep) ++from;
   }
   if (across_rows()) return;
-  while (in_row_ < axes_.size() && axes_.end()[-1 - static_cast<std::ptrdiff_t>(in_row_)] + 1 ==
-                                       axes_.end()[-static_cast<std::ptrdiff_t>(in_row_)])
-    ++in_row_;
+  const std::size_t n = axes_.size();
+  while (in_row_ < n && axes_[n - in_row_ - 1] + 1 == axes_[n - in_row_]) ++in_row_;
 }
 
 std::vector<Ex> ReducedElements::extents_of_axes() const {
@@ -121,7 +120,7 @@ std::vector<Ex> ReducedElements::extents_of_axes() const {
 
 std::vector<Ex> ReducedElements::extents() const {
   std::vector<Ex> extents = extents_of_axes();
-  for (std::size_t k = 1; k < in_row_ && !extents.empty(); ++k) {
+  for (std::size_t k = 1; k < in_row_; ++k) {
     const Ex last = extents.back();
     extents.pop_back();
     extents.back() = extents.back() * last;

@@ -1,3 +1,4 @@
+// One class decides whether and how trips become lanes: what is found on the way depends on it all.
 #include "codegen/lanes.h"
 
 #include "scalar/builder.h"

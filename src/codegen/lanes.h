@@ -1,4 +1,5 @@
 #pragma once
+#include "codegen/column_loops.h"
 #include "codegen/host.h"
 #include "codegen/joined_indices.h"
 #include "codegen/row_tiles.h"
@@ -45,12 +46,11 @@ struct LanePlan {
 };
 
 /// Chooses parallel loops around sequential ones, those whose trips and not the ones of an inner
-/// loop access adjacent elements, and those of long arithmetic. Within such a loop,
-/// control flow is the same for all lanes, but for ifs that only compute, whose branches are both
-/// taken where lanes disagree; and each access of a buffer is at one place for all lanes, or at
-/// adjacent ones, or at places of neighbouring rows that are known or those of an inner loop's
-/// trips. `why_not`: null, or gets the parallel
-/// loops around sequential ones that stay as they are, and why.
+/// loop access adjacent elements, and those of long arithmetic. Within such a loop, control flow is
+/// the same for all lanes, but for ifs that only compute, whose branches are both taken where lanes
+/// disagree; and each access of a buffer is at one place for all lanes, or at adjacent ones, or at
+/// places of neighbouring rows that are known or those of an inner loop's trips. `why_not`: null,
+/// or gets the parallel loops around sequential ones that stay as they are, and why.
 LanePlan plan_lanes(const scalar::Program&, const Host&,
                     std::map<std::size_t, const char*>* why_not = nullptr);
 

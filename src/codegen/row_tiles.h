@@ -4,15 +4,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <set>
 #include <vector>
 
-/// Accesses of lanes that work on neighbouring rows, each at known places of its row, or at those
-/// of some trips of a loop. One by one they would be gathers and scatters, which take as long as
-/// their elements. Instead a tile is read or written: of each row some neighbouring elements, as a
-/// vector along the row. The tile is transposed in registers, where a column of it has the elements
-/// of all lanes.
+/// Accesses of lanes that work on neighbouring rows, each at known places of its row. One by one
+/// they would be gathers and scatters, which take as long as their elements. Instead a tile is read
+/// or written: of each row some neighbouring elements, as a vector along the row. The tile is
+/// transposed in registers, where a column of it has the elements of all lanes.
 namespace rondel::codegen {
 
 struct RowAccess {
@@ -41,28 +38,6 @@ struct RowTile {
 
 /// Divides accesses into tiles of at most `most` columns.
 std::vector<RowTile> tiles_of(RowAccesses, std::int64_t most);
-
-/// A parallel loop in a lane loop, of which several trips run at once: each accesses its column of
-/// tiles. A matrix that is transposed is so read along the lanes and written along the columns.
-struct ColumnLoop {
-  std::int64_t columns = 0;              ///< trips at once, at most; a power of two
-  std::set<std::size_t> loaded, stored;  ///< the accesses of rows, by index of the instruction
-};
-
-/// How lanes access a buffer.
-enum class LaneAccess : std::uint8_t {
-  one_place,  ///< the same element for all lanes
-  adjacent,   ///< neighbouring lanes access adjacent elements
-  rows,       ///< neighbouring lanes access the same place of neighbouring rows
-  other,
-};
-
-/// The loops in a lane loop's body, [begin, end), that are to be column loops, by the index of
-/// their `for_`: they read what is adjacent for the lanes and not for their own trips, and write
-/// along rows only.
-std::map<std::size_t, ColumnLoop> find_column_loops(
-    const scalar::Program&, std::size_t begin, std::size_t end,
-    const std::function<LaneAccess(const scalar::Inst&)>& access_of);
 
 /// The most columns of a tile: the elements of one vector register, or fewer if there are fewer
 /// lanes.

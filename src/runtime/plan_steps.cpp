@@ -1,3 +1,4 @@
+// Larger than most: three kinds of steps, which share the caches of what is prepared for shapes.
 #include "base/error.h"
 #include "kernels/stop_check.h"
 #include "kernels/threads.h"

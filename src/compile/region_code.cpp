@@ -432,7 +432,8 @@ class RegionCodeCache {
 
   ir::TypeEnvironment environment_of(std::span<const Value> all) const {
     ir::TypeEnvironment k = ir::environment_around(*b_.graph, node_);
-    k.keeps_broken_nodes = false;  // a rule that does not hold is looked for
+    k.keeps_broken_nodes = false;        // a rule that does not hold is looked for
+    k.name_unknowns = k.measure = true;  // so that no less is known than of the class
     for (std::size_t i = 0; i < all.size(); ++i)
       k.types[ir::index(outer_[i])] = ir::Type::of(all[i]);
     for (const lowering::ExtentList& list : lists_)

@@ -2,6 +2,8 @@
 #include "ops/meaning.h"
 #include "ops/type_rules.h"
 
+#include <algorithm>
+
 namespace rondel::ops {
 namespace {
 
@@ -9,14 +11,18 @@ std::string name_of(const ir::Strings& names, std::size_t k) {
   return k < names.size() ? "'" + names[k] + "'" : "input " + std::to_string(k);
 }
 
-bool certainly_same(const ir::TypeContext& c, const ir::Ints& axes) {
-  const auto extent = [&](std::size_t k) {
+/// States for which extents the rule accepts such inputs. Whether it accepts them all.
+bool state_conditions(ir::TypeContext& c, const ir::Ints& axes) {
+  Conditions conditions;
+  ir::Extents extents;
+  for (std::size_t k = 0; k < c.input_count(); ++k) {
     const ir::Type& x = c.input(k);
-    return x.has_rank() ? x.extent(normal_axis(axes[k], x.rank())) : ir::Extent();
-  };
-  for (std::size_t k = 1; k < c.input_count(); ++k)
-    if (!(extent(k) == extent(0))) return false;
-  return true;
+    if (!x.has_rank()) return false;
+    extents.push_back(x.extent(normal_axis(axes[k], x.rank())));
+    conditions.equal(extents[k], extents[0]);
+  }
+  conditions.state(c);
+  return std::ranges::all_of(extents, [&](const ir::Extent& e) { return e == extents[0]; });
 }
 
 /// The type rule is the check: it is applied to exact types before the op runs.
@@ -41,9 +47,7 @@ void same_extent_rule(ir::TypeContext& c) {
             name_of(names, first), extent, axes[first], name_of(names, k), e.value, axes[k]);
   }
   c.output(0, c.input(0));
-  if (!certainly_same(c, axes)) return;
-  c.same(0, 0);
-  c.holds_while();
+  if (state_conditions(c, axes)) c.same(0, 0);
 }
 
 std::vector<ir::ValueId> same_extent_gradient(ir::Builder&, const ir::Node& node,

@@ -157,3 +157,45 @@ def test_a_new_extent_that_may_be_0_keeps_the_old_one_or_fills_the_shape(first_r
             with pytest.raises(rondel.CallerError, match=f"{1 + 2 * trips} elements do not fill a shape of {extent}"):
                 run.run(None, feeds)
                 pytest.fail(f"{way} takes {feeds}")
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+@pytest.mark.parametrize("trips", ["0", "k"])
+def test_scans_of_unequal_extents_are_refused_where_a_loop_decides_one(rows, trips, monkeypatch):
+    """A state that grows by Concat is scanned beside a tensor of one row; without trips it is x."""
+    text = f"""g (float[?,1] x, float[?,1] other, int64 n, int64 k) => (float[?,?,1] y) <int64 none = {{0}}, float[1,1] row = {{2}}> {{
+      y = Loop (n, "") <body = outer (int64 i, bool c) => (bool go, float[?,1] item) {{
+        go = Identity (c)
+        grown = Loop ({"none" if trips == "0" else "k"}, "", x) <body = inner (int64 j, bool d, float[?,1] u) => (bool on, float[?,1] v) {{
+          on = Identity (d)  v = Concat <axis = 0> (u, row) }}>
+        item = Scan (grown, other) <num_scan_inputs = 2, body = each (float[1] a, float[1] b) => (float[1] s) {{ s = Add (a, b) }}> }}>
+    }}"""
+    made = model(text)
+    for way, run in in_all_ways(made, monkeypatch).items():
+        for n, k, lines in ((1, 0, rows), (2, 0, 0), (2, 0, 7), (1, 2, rows), (1, 0, rows + 1), (0, 0, 3)):
+            feeds = {"x": f32(*range(lines)).reshape(-1, 1), "other": f32(*range(rows)).reshape(-1, 1), "n": np.array(n), "k": np.array(k)}
+            if n == 0 or lines + (k if trips == "k" else 0) == rows:
+                same(run.run(None, feeds)[0], machine.run_model(made, feeds)[0])
+                continue
+            with pytest.raises(rondel.CallerError, match="expected one"):
+                run.run(None, feeds)
+                pytest.fail(f"{way} takes {feeds}")
+
+
+def test_a_rule_that_states_no_conditions_is_applied_to_what_a_loop_without_trips_leaves(monkeypatch):
+    """Regions of MaxRoiPool have 5 numbers; these come from a loop that would append a column to them, and makes no trip."""
+    text = """g (float[1,2,8,8] x, float[R,C] regions, float[R,1] column, int64 n) => (float[?,R,2,2,2] y) <int64 none = {0}> {
+      y = Loop (n, "") <body = outer (int64 i, bool c) => (bool go, float[R,2,2,2] item) {
+        go = Identity (c)
+        grown = Loop (none, "", regions) <body = inner (int64 j, bool d, float[R,?] u) => (bool on, float[R,?] v) { on = Identity (d)  v = Concat <axis = 1> (u, column) }>
+        item = MaxRoiPool <pooled_shape = [2, 2]> (x, grown) }>
+    }"""
+    for way, run in in_all_ways(model(text), monkeypatch).items():
+        for numbers in (5, 4, 7, 5):
+            feeds = {"x": np.ones((1, 2, 8, 8), np.float32), "regions": np.zeros((3, numbers), np.float32), "column": np.zeros((3, 1), np.float32), "n": np.array(1)}
+            if numbers == 5:
+                same(run.run(None, feeds)[0], np.ones((1, 3, 2, 2, 2), np.float32))
+                continue
+            with pytest.raises(rondel.CallerError, match=f"regions are f32\\[3, {numbers}\\]; expected"):
+                run.run(None, feeds)
+                pytest.fail(f"{way} takes {feeds}")

@@ -28,4 +28,9 @@ inline std::int64_t checked_mul(std::int64_t a, std::int64_t b, std::string_view
   return product;
 }
 
+/// a / b rounded up, for b > 0; 0 if a is negative.
+inline std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  return a <= 0 ? 0 : (a - 1) / b + 1;
+}
+
 }  // namespace rondel

@@ -40,10 +40,54 @@ struct Sizes {
   bool is_empty() const { return images == 0 || maps == 0 || out_size == 0; }
 };
 
+/// Axis `a` of a convolution with these extents of x, w and y.
+inline Axis axis_at(const WindowSpec& window, std::size_t a, std::span<const std::int64_t> x,
+                    std::span<const std::int64_t> w, std::span<const std::int64_t> y) {
+  return {axis_of(window, a, x[a + 2], w[a + 2]), x[a + 2], y[a + 2]};
+}
+
+/// All sizes but `axes`.
+inline Sizes sizes_of(const ConvSpec& spec, std::span<const std::int64_t> x,
+                      std::span<const std::int64_t> w, std::span<const std::int64_t> y) {
+  // a * b, at most 2^60.
+  const auto times = [](std::int64_t a, std::int64_t b) {
+    constexpr std::int64_t most = std::int64_t{1} << 60;
+    return a > 0 && b > most / a ? most : a * b;
+  };
+  Sizes c{};
+  c.images = x[0];
+  c.groups = spec.groups;
+  c.channels = w[1];
+  c.maps = w[0] / spec.groups;
+  c.in_size = product(x.subspan(2));
+  c.out_size = product(y.subspan(2));
+  c.window_size = product(w.subspan(2));
+  c.out_row = x.size() > 2 ? y.back() : 1;
+  c.stride_one = true;
+  c.padded_row = c.padded_plane = 1;
+  for (std::size_t a = 0; a + 2 < x.size(); ++a) {
+    const Axis axis = axis_at(spec.window, a, x, w, y);
+    c.stride_one = c.stride_one && axis.window.stride == 1;
+    c.padded = c.padded || axis.out + axis.window.reach() - 1 != axis.in;
+    const bool last = a + 3 == x.size();
+    if (last) c.padded_row = axis.phases() * axis.phase_length();
+    c.padded_plane = times(c.padded_plane, last ? c.padded_row : axis.padded());
+  }
+  return c;
+}
+
+/// Sets c.axes, which has room for them.
+inline void set_axes(const Sizes& c, const ConvSpec& spec, std::span<const std::int64_t> x,
+                     std::span<const std::int64_t> w, std::span<const std::int64_t> y) {
+  if (x.size() == 2) c.axes[0] = {{}, 1, 1};
+  for (std::size_t a = 0; a + 2 < x.size(); ++a) c.axes[a] = axis_at(spec.window, a, x, w, y);
+}
+
 /// The operands and sizes of one call.
 template <class T> struct Convolution : Sizes {
   const T *x, *w, *bias;  ///< row-major; bias: null if omitted
   T* y;
+  T padding = {};
 
   const T* group_of_x(std::int64_t image, std::int64_t group) const {
     return x + (image * groups + group) * channels * in_size;
@@ -86,7 +130,7 @@ template <class T, class Algorithm> class Conv final : public SizedKernel {
     c.w = row_major(stop, v[1], rank_, packing.w);
     c.bias = o[2].given ? row_major(stop, v[2], 1, packing.bias) : nullptr;
     c.y = static_cast<T*>(v[3].data);
-    set_axes(c, o);
+    set_axes(c, spec_, o[0].extents, o[1].extents, o[3].extents);
     algorithm.run(stop, c);
     return done;
   }
@@ -97,49 +141,15 @@ template <class T, class Algorithm> class Conv final : public SizedKernel {
     T *x, *w, *bias;
   };
 
-  /// a * b, at most 2^60.
-  static std::int64_t times(std::int64_t a, std::int64_t b) {
-    constexpr std::int64_t most = std::int64_t{1} << 60;
-    return a > 0 && b > most / a ? most : a * b;
-  }
-
   Convolution<T> sizes(std::span<const Operand> o) const {
-    const auto x = o[0].extents, w = o[1].extents, y = o[3].extents;
-    Convolution<T> c{};
-    c.images = x[0];
-    c.groups = spec_.groups;
-    c.channels = w[1];
-    c.maps = w[0] / spec_.groups;
-    c.in_size = product(x.subspan(2));
-    c.out_size = product(y.subspan(2));
-    c.window_size = product(w.subspan(2));
-    c.out_row = rank_ > 2 ? y.back() : 1;
-    c.stride_one = true;
-    c.padded_row = c.padded_plane = 1;
-    for (std::size_t a = 0; a + 2 < rank_; ++a) {
-      const Axis axis = this->axis(o, a);
-      c.stride_one = c.stride_one && axis.window.stride == 1;
-      c.padded = c.padded || axis.out + axis.window.reach() - 1 != axis.in;
-      const bool last = a + 3 == rank_;
-      if (last) c.padded_row = axis.phases() * axis.phase_length();
-      c.padded_plane = times(c.padded_plane, last ? c.padded_row : axis.padded());
-    }
-    return c;
+    return {sizes_of(spec_, o[0].extents, o[1].extents, o[3].extents), nullptr, nullptr, nullptr,
+            nullptr};
   }
 
   PackingBuffers lay_out(Workspace& w, Convolution<T>& c, std::span<const Operand> o) const {
     c.axes = {w.take<Axis>(static_cast<std::int64_t>(axes_)), axes_};
     return {w.take<T>(packing_size(o[0])), w.take<T>(packing_size(o[1])),
             w.take<T>(packing_size(o[2]))};
-  }
-
-  void set_axes(Convolution<T>& c, std::span<const Operand> o) const {
-    if (rank_ == 2) c.axes[0] = {{}, 1, 1};
-    for (std::size_t a = 0; a + 2 < rank_; ++a) c.axes[a] = axis(o, a);
-  }
-  Axis axis(std::span<const Operand> o, std::size_t a) const {
-    const std::int64_t in = o[0].extents[a + 2];
-    return {axis_of(spec_.window, a, in, o[1].extents[a + 2]), in, o[3].extents[a + 2]};
   }
 
   ConvSpec spec_;

@@ -1,4 +1,5 @@
 #pragma once
+#include "base/checked.h"
 #include "kernels/lane_windows.h"
 #include "kernels/parallel_for.h"
 #include "kernels/pool_planes.h"

@@ -1,33 +1,27 @@
 #include "kernels/integer_conv.h"
 
-#include "kernels/byte_product.h"
-#include "kernels/convolution.h"
-#include "kernels/views.h"
+#include "kernels/im2col.h"
+#include "kernels/quads.h"
 
 #include <algorithm>
 
 namespace rondel::kernels {
 namespace {
 
-using convolution::Axis;
+using namespace convolution;
 
 /// The operands and sizes of one call.
-struct ByteOperands {
+struct ByteOperands : Sizes {
   Bytes x, w;
-  Bytes w_zeros;  ///< null: all are 0
+  const Quad* packed_w;  ///< w, if it is packed
+  Bytes w_zeros;
+  bool is_packed, has_w_zeros, zero_per_map;
   std::int32_t x_zero;
-  bool zero_per_map;
   std::int32_t* y;
-  std::span<Axis> axes;
-  std::int64_t images, groups, channels, maps;  ///< input and output channels of one group
-  std::int64_t in_size, out_size, window_size;  ///< elements of a plane of x, of y, of w
-  bool whole_planes;  ///< the window has one element and reads each plane of x as it is
 
-  /// Whether y has no elements, so that nothing is computed, whatever the other extents are.
-  bool is_empty() const { return images == 0 || groups == 0 || maps == 0 || out_size == 0; }
   std::int64_t elements() const { return channels * window_size; }
   std::int32_t w_zero(std::int64_t map) const {
-    return w_zeros.data == nullptr ? 0 : w_zeros[zero_per_map ? map : 0];
+    return has_w_zeros ? w_zeros[zero_per_map ? map : 0] : 0;
   }
   Bytes group_of_x(std::int64_t image, std::int64_t group) const {
     return x + (image * groups + group) * channels * in_size;
@@ -38,7 +32,7 @@ struct ByteOperands {
 };
 
 /// The element of a plane of x that an element of the window reads at an output position; -1 if it
-/// is padding. The first `axes` axes are used: if the last is left out, the row is found.
+/// is padding.
 std::int64_t place_in_x(std::span<const Axis> axes, std::int64_t position, std::int64_t element) {
   std::int64_t at = 0, step = 1;
   for (std::size_t a = axes.size(); a-- > 0;) {
@@ -80,88 +74,132 @@ struct PlainIntegerConv {
   }
 };
 
-/// The kernels of a group times a matrix with one row per element of the window and one column per
-/// output position. Only blocks of some columns of this matrix exist at a time.
-struct TiledIntegerConv {
-  CenteredRows rows;
-  std::uint8_t* block = nullptr;
-  std::int32_t* zeros = nullptr;
-  std::int16_t* panel = nullptr;
-  std::int64_t at_once = 0;
-  bool in_place = false;  ///< the matrix is x itself
+/// Quads of the elements of `channels` planes, of `size` elements each; row `quad` of them.
+void quads_of_planes(const std::uint8_t* planes, std::int64_t channels, std::int64_t size,
+                     std::int64_t quad, bool change_sign, Quad* to) {
+  std::array<const std::uint8_t*, 4> rows{};
+  for (std::int64_t k = 4 * quad; k < std::min(4 * quad + 4, channels); ++k)
+    rows[static_cast<std::size_t>(k % 4)] = planes + k * size;
+  quads_of_rows(rows, size, change_sign, to);
+}
 
+/// Quads of the weights of one output channel.
+void quads_of_weights(Bytes w, std::int64_t channels, std::int64_t window_size, Quad* to) {
+  if (window_size == 1) return quads_of_row(w.bytes(), channels, !w.is_signed, to);
+  for (std::int64_t q = 0; q < quads_of(channels); ++q)
+    quads_of_planes(w.bytes(), channels, window_size, q, !w.is_signed, to + q * window_size);
+}
+
+/// The convolution of quads of channels, image by image. With elements x and w as u8 and i8, of n
+/// elements of a window:
+///     sum((x - x_zero) * (w - w_zero)) = start - w_zero * sum(x) + sum(x * w),
+///     start = (n * w_zero - sum(w)) * x_zero,
+/// where sum(x) is a convolution with ones, if there are zero points. Padding is x_zero.
+class QuadIntegerConv {
+ public:
   void lay_out(Workspace& w, const ByteOperands& o) {
-    constexpr std::int64_t block_bytes = 1 << 16, panel_columns = 16;
-    in_place = o.whole_planes;
-    const std::int64_t fitting = block_bytes / std::max<std::int64_t>(o.elements(), 1);
-    at_once = in_place ? o.out_size
-                       : std::min(o.out_size, std::max(fitting / panel_columns, std::int64_t{1}) *
-                                                  panel_columns);
-    rows.count = o.groups * o.maps;
-    rows.depth = o.elements();
-    rows.lay_out(w);
-    block = w.take<std::uint8_t>(in_place ? 0 : at_once * o.elements());
-    zeros = w.take<std::int32_t>(at_once);
-    panel = w.take<std::int16_t>(panel_size(o.elements()));
+    sizes_ = o;
+    sizes_.images = 1;
+    sizes_.channels = quads_of(o.channels);
+    threads_ = o.groups * sizes_.channels * o.in_size < least_parallel ? 1 : thread_count();
+    x_ = w.take<Quad>(o.groups * sizes_.channels * o.in_size);
+    w_ = w.take<Quad>(o.is_packed ? 0 : o.groups * o.maps * elements());
+    start_ = w.take<std::int32_t>(o.groups * o.maps);
+    ones_ = w.take<Quad>(o.groups * elements());
+    conv_.lay_out(w, sizes_);
+    if (!may_have_zeros(o)) return;
+    sums_ = w.take<std::int32_t>(o.groups * o.out_size);
+    conv_with_ones_.lay_out(w, with_ones());
   }
 
   void run(StopCheck& stop, const ByteOperands& o) {
-    for (std::int64_t m = 0; m < rows.count; ++m, stop.add_work(rows.depth / 8 + 4))
-      rows.fill(m, o.w + m * rows.depth, o.w_zero(m));
-    std::fill_n(zeros, at_once, o.x_zero);
-    for (std::int64_t image = 0; image < o.images; ++image)
-      for (std::int64_t group = 0; group < o.groups; ++group)
-        for (std::int64_t first = 0; first < o.out_size; first += at_once)
-          columns(stop, o, image, group, first, std::min(at_once, o.out_size - first));
-  }
-
- private:
-  void columns(StopCheck& stop, const ByteOperands& o, std::int64_t image, std::int64_t group,
-               std::int64_t first, std::int64_t count) {
-    const Bytes x = o.group_of_x(image, group);
-    CenteredRows own = rows;
-    own.count = o.maps;
-    own.elements += group * o.maps * rows.step();
-    own.sums += group * o.maps;
-    if (!in_place) gather(stop, o, static_cast<const std::uint8_t*>(x.data), first, count);
-    const Bytes matrix = in_place ? x : Bytes{block, x.is_signed};
-    multiply_bytes(stop, own, matrix, in_place ? o.in_size : count, count, zeros,
-                   o.group_of_y(image, group) + first, o.out_size, panel);
-  }
-
-  /// Fills the block with what the elements of the window read at some output positions.
-  void gather(StopCheck& stop, const ByteOperands& o, const std::uint8_t* x, std::int64_t first,
-              std::int64_t count) const {
-    const Axis& row = o.axes.back();
-    const auto others = o.axes.first(o.axes.size() - 1);
-    std::uint8_t* to = block;
-    for (std::int64_t k = 0; k < o.elements(); ++k, stop.add_work(count / 8 + 8)) {
-      const std::int64_t element = k % o.window_size;
-      const std::uint8_t* plane = x + k / o.window_size * o.in_size;
-      const std::int64_t at = element % row.window.kernel * row.window.dilation - row.window.begin;
-      std::int64_t place = first % row.out, number = first / row.out;
-      for (std::int64_t done = 0; done < count; place = 0, ++number) {
-        const std::int64_t n = std::min(row.out - place, count - done);
-        const std::int64_t found = place_in_x(others, number, element / row.window.kernel);
-        gather_bytes(to, n, found < 0 ? nullptr : plane + found * row.in,
-                     place * row.window.stride + at, row, static_cast<std::uint8_t>(o.x_zero));
-        to += n;
-        done += n;
-      }
+    sizes_.axes = o.axes;
+    const std::int32_t x_zero = o.x_zero + added_as_u8(o.x);
+    const Quad* w = o.is_packed ? o.packed_w : quads_of_all_weights(stop, o);
+    fill_ones(o);
+    const bool has_zeros = fill_start(stop, o, w, x_zero);
+    Convolution<Quad> c{sizes_, x_, w, start_, o.y, quad_of(x_zero)};
+    for (std::int64_t image = 0; image < o.images; ++image) {
+      fill_image(stop, o, image);
+      c.y = o.group_of_y(image, 0);
+      conv_.run(stop, c);
+      if (has_zeros) take_off_zeros(stop, o, c);
     }
   }
 
-  static void gather_bytes(std::uint8_t* to, std::int64_t count, const std::uint8_t* row,
-                           std::int64_t at, const Axis& axis, std::uint8_t padding) {
-    if (row == nullptr) return static_cast<void>(std::fill_n(to, count, padding));
-    const std::int64_t step = axis.window.stride;
-    const Inside in = inside(at, step, axis.in, count);
-    std::fill(to, to + in.from, padding);
-    if (step == 1) std::copy(row + (at + in.from), row + (at + in.to), to + in.from);
-    else
-      for (std::int64_t i = in.from; i < in.to; ++i) to[i] = row[at + i * step];
-    std::fill(to + in.to, to + count, padding);
+ private:
+  /// With fewer quads than this, one thread is faster than several.
+  static constexpr std::int64_t least_parallel = std::int64_t{1} << 16;
+
+  static bool may_have_zeros(const ByteOperands& o) { return o.has_w_zeros || !o.w.is_signed; }
+  static std::int32_t w_zero(const ByteOperands& o, std::int64_t map) {
+    return o.w_zero(map) + added_as_i8(o.w);
   }
+  std::int64_t elements() const { return sizes_.channels * sizes_.window_size; }
+  Sizes with_ones() const {
+    Sizes one_map = sizes_;
+    one_map.maps = 1;
+    return one_map;
+  }
+
+  const Quad* quads_of_all_weights(StopCheck& stop, const ByteOperands& o) const {
+    for (std::int64_t m = 0; m < o.groups * o.maps; ++m, stop.add_work(o.elements() / 4 + 8))
+      quads_of_weights(o.w + m * o.elements(), o.channels, o.window_size, w_ + m * elements());
+    return w_;
+  }
+
+  /// Ones in all channels that exist.
+  void fill_ones(const ByteOperands& o) const {
+    for (std::int64_t k = 0; k < o.groups * elements(); ++k) {
+      const std::int64_t quad = k % elements() / o.window_size;
+      quads_of_ones(std::min<std::int64_t>(4, o.channels - 4 * quad), ones_ + k);
+    }
+  }
+
+  /// Whether some zero point is not 0.
+  bool fill_start(StopCheck& stop, const ByteOperands& o, const Quad* w, std::int32_t x_zero) {
+    const std::int64_t n = o.elements();
+    bool has_zeros = false;
+    std::fill_n(start_, o.groups * o.maps, 0);
+    for (std::int64_t m = 0; m < o.groups * o.maps; ++m, stop.add_work(n / 64 + 8)) {
+      add_dots<Quad>({1, w + m * elements(), elements(), nullptr}, ones_, elements(), start_ + m,
+                     1);
+      const std::int64_t zero = w_zero(o, m);
+      const auto all = static_cast<std::uint64_t>(n * zero - start_[m]);
+      start_[m] = static_cast<std::int32_t>(all * static_cast<std::uint64_t>(x_zero));
+      has_zeros = has_zeros || zero != 0;
+    }
+    return has_zeros;
+  }
+
+  void fill_image(StopCheck& stop, const ByteOperands& o, std::int64_t image) const {
+    parallel_for(stop, threads_, o.groups * sizes_.channels,
+                 [&](StopCheck& own, std::int64_t unit, int) {
+                   const std::int64_t group = unit / sizes_.channels;
+                   quads_of_planes(o.group_of_x(image, group).bytes(), o.channels, o.in_size,
+                                   unit % sizes_.channels, o.x.is_signed, x_ + unit * o.in_size);
+                   own.add_work(o.in_size / 4 + 8);
+                 });
+  }
+
+  void take_off_zeros(StopCheck& stop, const ByteOperands& o, const Convolution<Quad>& c) {
+    conv_with_ones_.run(stop, {with_ones(), x_, ones_, nullptr, sums_, c.padding});
+    for (std::int64_t m = 0; m < o.groups * o.maps; ++m, stop.add_work(o.out_size / 8 + 8))
+      with_vectors([zero = static_cast<std::uint32_t>(w_zero(o, m)), n = o.out_size,
+                    sums = sums_ + m / o.maps * o.out_size, y = c.y + m * o.out_size] {
+        for (std::int64_t p = 0; p < n; ++p)
+          y[p] = static_cast<std::int32_t>(static_cast<std::uint32_t>(y[p]) -
+                                           zero * static_cast<std::uint32_t>(sums[p]));
+      });
+  }
+
+  Sizes sizes_{};  ///< of one image of quads
+  int threads_ = 1;
+  Im2col<Quad> conv_, conv_with_ones_;
+  Quad *x_ = nullptr, *w_ = nullptr;
+  Quad* ones_ = nullptr;           ///< the weights of one output channel of each group
+  std::int32_t* start_ = nullptr;  ///< by output channel
+  std::int32_t* sums_ = nullptr;   ///< of each group, by output position
 };
 
 template <class Algorithm> class IntegerConvKernel final : public SizedKernel {
@@ -188,15 +226,16 @@ template <class Algorithm> class IntegerConvKernel final : public SizedKernel {
     ByteOperands all = sizes(o);
     all.axes = {packing.axes, axes_};
     if (all.is_empty()) return done;
-    set_axes(all, o);
+    set_axes(all, spec_.conv, o[0].extents, o[1].extents, o[4].extents);
     Algorithm algorithm;
     algorithm.lay_out(workspace, all);
     all.x = {row_major(stop, v[0], spec_.rank, packing.bytes[0]), spec_.is_signed[0]};
-    all.w = {row_major(stop, v[1], spec_.rank, packing.bytes[1]), spec_.is_signed[1]};
+    if (all.is_packed) all.packed_w = row_major(stop, v[1], spec_.rank, packing.packed_w);
+    else all.w.data = row_major(stop, v[1], spec_.rank, packing.bytes[1]);
     all.x_zero = o[2].given ? Bytes{v[2].data, spec_.is_signed[0]}[0] : 0;
-    all.w_zeros = {
-        o[3].given ? row_major(stop, v[3], spec_.zero_rank[1], packing.bytes[2]) : nullptr,
-        spec_.is_signed[1]};
+    if (all.has_w_zeros)
+      all.w_zeros = {row_major(stop, v[3], spec_.zero_rank[1], packing.bytes[2]),
+                     spec_.is_signed[1]};
     all.zero_per_map = o[3].given && product(o[3].extents) > 1;
     all.y = static_cast<std::int32_t*>(v[4].data);
     algorithm.run(stop, all);
@@ -207,43 +246,60 @@ template <class Algorithm> class IntegerConvKernel final : public SizedKernel {
   struct BytePacking {
     Axis* axes;
     std::array<std::uint8_t*, 3> bytes;  ///< x, w, and the zero points of w
+    Quad* packed_w;
   };
   BytePacking lay_out(Workspace& w, std::span<const Operand> o) const {
     return {w.take<Axis>(static_cast<std::int64_t>(axes_)),
-            {w.take<std::uint8_t>(packing_size(o[0])), w.take<std::uint8_t>(packing_size(o[1])),
-             w.take<std::uint8_t>(packing_size(o[3]))}};
+            {w.take<std::uint8_t>(packing_size(o[0])),
+             w.take<std::uint8_t>(is_packed() ? 0 : packing_size(o[1])),
+             w.take<std::uint8_t>(packing_size(o[3]))},
+            w.take<Quad>(is_packed() ? packing_size(o[1]) : 0)};
   }
+
+  bool is_packed() const { return spec_.packed_channels >= 0; }
 
   ByteOperands sizes(std::span<const Operand> o) const {
-    const auto x = o[0].extents, w = o[1].extents, y = o[4].extents;
     ByteOperands all{};
-    all.images = x[0];
-    all.groups = spec_.conv.groups;
-    all.channels = w[1];
-    all.maps = w[0] / all.groups;
-    all.in_size = product(x.subspan(2));
-    all.out_size = product(y.subspan(2));
-    all.window_size = product(w.subspan(2));
-    all.whole_planes = all.window_size == 1;
-    for (std::size_t a = 0; a + 2 < spec_.rank; ++a) {
-      const Axis axis = axis_at(o, a);
-      all.whole_planes = all.whole_planes && axis.window.stride == 1 && axis.window.begin == 0 &&
-                         axis.in == axis.out;
-    }
+    static_cast<Sizes&>(all) = sizes_of(spec_.conv, o[0].extents, o[1].extents, o[4].extents);
+    if (is_packed()) all.channels = spec_.packed_channels;
+    all.is_packed = is_packed();
+    all.x.is_signed = spec_.is_signed[0];
+    all.w.is_signed = spec_.is_signed[1];
+    all.has_w_zeros = o[3].given;
     return all;
-  }
-
-  Axis axis_at(std::span<const Operand> o, std::size_t a) const {
-    const std::int64_t in = o[0].extents[a + 2];
-    return {axis_of(spec_.conv.window, a, in, o[1].extents[a + 2]), in, o[4].extents[a + 2]};
-  }
-  void set_axes(const ByteOperands& all, std::span<const Operand> o) const {
-    all.axes[0] = {{}, 1, 1};
-    for (std::size_t a = 0; a + 2 < spec_.rank; ++a) all.axes[a] = axis_at(o, a);
   }
 
   IntegerConv spec_;
   std::size_t axes_;
+};
+
+class PackWeights final : public SizedKernel {
+ public:
+  PackWeights(bool is_signed, std::size_t rank)
+      : SizedKernel(1, 1), is_signed_(is_signed), rank_(rank) {}
+
+  std::int64_t workspace(std::span<const Operand> o) const override {
+    Workspace counted;
+    counted.take<std::uint8_t>(packing_size(o[0]));
+    return counted.bytes();
+  }
+
+  Status run(Context& context, std::span<const View> v) const override {
+    StopCheck stop(context);
+    Workspace workspace(v.back());
+    const Operand w = operand_of(v[0], rank_);
+    const std::uint8_t* from = row_major(stop, v[0], rank_,
+                                         workspace.take<std::uint8_t>(packing_size(w)));
+    const std::int64_t channels = w.extents[1], window_size = product(w.extents.subspan(2));
+    for (std::int64_t m = 0; m < w.extents[0]; ++m, stop.add_work(channels * window_size + 8))
+      quads_of_weights(Bytes{from, is_signed_} + m * channels * window_size, channels, window_size,
+                       static_cast<Quad*>(v[1].data) + m * quads_of(channels) * window_size);
+    return done;
+  }
+
+ private:
+  bool is_signed_;
+  std::size_t rank_;
 };
 
 }  // namespace
@@ -252,7 +308,11 @@ std::shared_ptr<const SizedKernel> integer_conv(const IntegerConv& spec) {
   return std::make_shared<IntegerConvKernel<PlainIntegerConv>>(spec);
 }
 std::shared_ptr<const SizedKernel> fast_integer_conv(const IntegerConv& spec) {
-  return std::make_shared<IntegerConvKernel<TiledIntegerConv>>(spec);
+  return std::make_shared<IntegerConvKernel<QuadIntegerConv>>(spec);
+}
+
+std::shared_ptr<const SizedKernel> pack_weights(bool is_signed, std::size_t rank) {
+  return std::make_shared<PackWeights>(is_signed, rank);
 }
 
 }  // namespace rondel::kernels

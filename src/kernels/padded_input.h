@@ -7,17 +7,17 @@
 
 namespace rondel::kernels::convolution {
 
-/// to[i] = row[at + i * step]; zero for indices outside [0, extent), or if `row` is null.
+/// to[i] = row[at + i * step]; `padding` for indices outside [0, extent), or if `row` is null.
 template <class T>
 void gather_row(T* to, std::int64_t count, const T* row, std::int64_t at, std::int64_t step,
-                std::int64_t extent) {
-  if (row == nullptr) return std::fill(to, to + count, T{0});
+                std::int64_t extent, T padding) {
+  if (row == nullptr) return std::fill(to, to + count, padding);
   const Inside in = inside(at, step, extent, count);
-  std::fill(to, to + in.from, T{0});
+  std::fill(to, to + in.from, padding);
   if (step == 1) std::copy(row + (at + in.from), row + (at + in.to), to + in.from);
   else
     for (std::int64_t i = in.from; i < in.to; ++i) to[i] = row[at + i * step];
-  std::fill(to + in.to, to + count, T{0});
+  std::fill(to + in.to, to + count, padding);
 }
 
 /// The output positions that are the columns of a panel.
@@ -142,7 +142,7 @@ template <class T> class PaddedInput {
     const std::int64_t length = last.phase_length();
     for (std::int64_t phase = 0; phase < last.phases(); ++phase)
       gather_row(to + phase * length, length, from, phase - last.window.begin, last.window.stride,
-                 last.in);
+                 last.in, c.padding);
   }
 
   bool is_copy_ = false;

@@ -1,4 +1,5 @@
 #pragma once
+#include "kernels/quad.h"
 #include "kernels/vectors.h"
 
 #include <cstdint>
@@ -6,7 +7,8 @@
 
 namespace rondel::kernels {
 
-// T is float or double.
+// T is float or double; or Quad, where the products are dot products: elements of rows are of i8,
+// elements of panels and columns of u8, and sums are integers.
 
 /// The number of columns of a panel: the elements of two vector registers.
 template <class T> std::int64_t panel_columns() {

@@ -1,9 +1,12 @@
 #pragma once
+#include "kernels/quad.h"
+
 #include <cstdint>
 
 namespace rondel::kernels {
 
-/// The sums of one output channel at rows of output positions. T is float or double.
+/// The sums of one output channel at rows of output positions. T is float or double;
+/// or Quad, where weights are of i8 and elements of x of u8 (`multiply_panel`).
 template <class T> struct RowSums {
   const T* weights;
   const std::int64_t* offsets;  ///< in x, by weight

@@ -20,4 +20,13 @@ Vectors vectors() {
 #endif
 }
 
+bool has_byte_products() {
+#if defined(__x86_64__)
+  static const bool has = vectors() == Vectors::avx512 && __builtin_cpu_supports("avx512vnni");
+  return has;
+#else
+  return false;
+#endif
+}
+
 }  // namespace rondel::kernels

@@ -7,12 +7,20 @@ namespace rondel::kernels {
 /// only the compiler's baseline (plain).
 enum class Vectors { plain, avx2, avx512 };
 Vectors vectors();
+/// Whether the processor has an instruction that multiplies vectors of bytes and adds the products
+/// four by four (AVX512-VNNI). Implies Vectors::avx512.
+bool has_byte_products();
 
 #if defined(__x86_64__)
 namespace detail {
 template <class F> [[gnu::target("avx2,fma"), gnu::flatten]] void run_avx2(F f) { f(); }
 template <class F>
 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"), gnu::flatten]] void run_avx512(F f) {
+  f();
+}
+template <class F>
+[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma"), gnu::flatten]] void
+run_byte_products(F f) {
   f();
 }
 }  // namespace detail

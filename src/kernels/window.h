@@ -49,11 +49,6 @@ WindowAxis axis_of(const WindowSpec&, std::size_t axis, std::int64_t extent, std
 /// padded input.
 std::int64_t window_count(const WindowAxis&, std::int64_t extent, bool ceil_mode);
 
-/// a / b rounded up, for b > 0; 0 if a is negative.
-inline std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return a <= 0 ? 0 : (a - 1) / b + 1;
-}
-
 /// The output positions o in [0, count) for which o * stride + offset is in [0, extent).
 struct Inside {
   std::int64_t from, to;

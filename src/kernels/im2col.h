@@ -1,12 +1,11 @@
-#include "kernels/conv.h"
+#pragma once
+#include "base/checked.h"
 #include "kernels/convolution.h"
-#include "kernels/narrow_floats.h"
 #include "kernels/padded_input.h"
 #include "kernels/parallel_for.h"
 #include "kernels/product_tile.h"
 #include "kernels/row_sums.h"
 #include "kernels/threads.h"
-#include "kernels/widened_conv.h"
 
 #include <algorithm>
 
@@ -20,28 +19,9 @@
 /// - `dots`: for few output positions, dot products of windows.
 ///
 /// The variant depends on extents only, and each element of y is one sum in a fixed order, so equal
-/// channels give equal results. Sums are of type T, float or double; f16 and bf16 are converted to
-/// f32, image by image, and the results are rounded once.
-namespace rondel::kernels {
-namespace {
-
-using namespace convolution;
-
-/// Elements of the panels worked on together, so that they stay in the second-level cache.
-template <class T>
-constexpr std::int64_t most_gathered = (std::int64_t{1} << 18) / std::int64_t{sizeof(T)};
-/// With fewer output positions than this, most columns of a panel would be padding.
-constexpr std::int64_t few_positions = 16;
-/// With fewer output channels than this, copying panels may take longer than it saves.
-constexpr std::int64_t few_maps = 32;
-/// With fewer output channels than this, each is computed by itself.
-constexpr std::int64_t least_rows = 4;
-/// About the most multiplications between two looks at whether the run is to stop.
-constexpr std::int64_t most_between_checks = std::int64_t{1} << 20;
-/// The most elements of all copies of padded images together.
-constexpr std::int64_t most_copied = std::int64_t{1} << 24;
-/// With fewer multiplications than this, one thread is faster than several.
-constexpr std::int64_t least_parallel = std::int64_t{1} << 20;
+/// channels give equal results. T is float or double; or Quad, where channels are
+/// taken four by four (`multiply_panel`).
+namespace rondel::kernels::convolution {
 
 /// The row of x that row `element` of the window reads at row `place` of output positions; null if
 /// it is padding. Rows are numbered over all axes but the last; `element` also over the channels.
@@ -64,6 +44,21 @@ const T* row_of_x(const Convolution<T>& c, const T* x, std::int64_t place, std::
 template <class T> class Im2col {
   using Call = Convolution<T>;
 
+  /// Elements of the panels worked on together, so that they stay in the second-level cache.
+  static constexpr std::int64_t most_gathered = (std::int64_t{1} << 18) / std::int64_t{sizeof(T)};
+  /// With fewer output positions than this, most columns of a panel would be padding.
+  static constexpr std::int64_t few_positions = 16;
+  /// With fewer output channels than this, copying panels may take longer than it saves.
+  static constexpr std::int64_t few_maps = 32;
+  /// With fewer output channels than this, each is computed by itself.
+  static constexpr std::int64_t least_rows = 4;
+  /// About the most multiplications between two looks at whether the run is to stop.
+  static constexpr std::int64_t most_between_checks = std::int64_t{1} << 20;
+  /// The most elements of all copies of padded images together.
+  static constexpr std::int64_t most_copied = std::int64_t{1} << 24;
+  /// With fewer multiplications than this, one thread is faster than several.
+  static constexpr std::int64_t least_parallel = std::int64_t{1} << 20;
+
  public:
   void lay_out(Workspace& w, const Sizes& c) {
     elements_ = c.channels * c.window_size;
@@ -74,7 +69,7 @@ template <class T> class Im2col {
     if (elements_ == 0) return;
     if (variant_ == Variant::dots) {
       at_once_ = c.out_size;
-      depth_ = std::min(elements_, most_gathered<T> / std::max<std::int64_t>(at_once_, 1));
+      depth_ = std::min(elements_, most_gathered / std::max<std::int64_t>(at_once_, 1));
       blocks_ = w.take<T>(threads_ * (block_size_ = at_once_ * depth_));
       return;
     }
@@ -146,8 +141,8 @@ template <class T> class Im2col {
   /// Whole panels, about equally many for each part and thread.
   std::int64_t columns_at_once(const Sizes& c) const {
     const std::int64_t panels = divide_up(c.out_size, panel_columns<T>());
-    const std::int64_t most = std::max<std::int64_t>(
-        most_gathered<T> / (depth_ * panel_columns<T>()), 1);
+    const std::int64_t most = std::max<std::int64_t>(most_gathered / (depth_ * panel_columns<T>()),
+                                                     1);
     const std::int64_t parts = std::max(divide_up(panels, most), divide_up(threads_, c.groups));
     return divide_up(panels, parts) * panel_columns<T>();
   }
@@ -317,7 +312,7 @@ template <class T> class Im2col {
       for (; j < columns.count; place = 0, ++place_row) {
         const std::int64_t n = std::min(out - place, columns.count - j);
         gather_row(to + j, n, row_of_x(c, x, place_row, row), place * window.stride + at,
-                   window.stride, in);
+                   window.stride, in, c.padding);
         j += n;
       }
       std::fill(to + columns.count, to + panel_columns<T>(), T{0});
@@ -363,7 +358,7 @@ template <class T> class Im2col {
     for (std::int64_t i = 0; i < count; element = 0, ++row) {
       const std::int64_t n = std::min(window.kernel - element, count - i);
       gather_row(to + i, n, row_of_x(c, x, p / out, row), at + element * window.dilation,
-                 window.dilation, in);
+                 window.dilation, in, c.padding);
       i += n;
     }
   }
@@ -380,17 +375,4 @@ template <class T> class Im2col {
   std::int64_t* steps_ = nullptr;         ///< by row of a gathered panel: its offset
 };
 
-}  // namespace
-
-std::shared_ptr<const SizedKernel> fast_conv(const ConvSpec& spec, DType t, std::size_t rank) {
-  std::shared_ptr<const SizedKernel> kernel;
-  with_float_type(t, [&](auto zero) {
-    using T = decltype(zero);
-    using Algorithm =
-        std::conditional_t<std::is_floating_point_v<T>, Im2col<T>, Widened<T, Im2col<float>>>;
-    kernel = std::make_shared<Conv<T, Algorithm>>(spec, rank);
-  });
-  return kernel;
-}
-
-}  // namespace rondel::kernels
+}  // namespace rondel::kernels::convolution

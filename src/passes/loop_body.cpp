@@ -16,6 +16,16 @@ bool is_in_loop(const ir::Graph& g, ir::RegionId r) {
   return false;
 }
 
+ir::NodeId outermost_loop_that_keeps(const ir::Graph& g, ir::NodeId n, ir::ValueId v) {
+  ir::NodeId found = ir::NodeId::none;
+  for (ir::RegionId r = g.node(n).region; r != g.value(v).region;) {
+    const ir::NodeId around = g.region(r).parent;
+    if (g.node(around).is_loop()) found = around;
+    r = g.node(around).region;
+  }
+  return found;
+}
+
 ir::TypeEnvironment types_in(const ir::Graph& g, ir::NodeId loop) {
   ir::TypeEnvironment k = ir::environment_around(g, loop);
   ir::infer_kept_node(g, loop, k);

@@ -10,6 +10,8 @@ namespace rondel::passes {
 bool is_if(const ir::Node&);
 /// Whether the region is in the body of a loop, or is one.
 bool is_in_loop(const ir::Graph&, ir::RegionId);
+/// The outermost loop around a node in which `v` is invariant; none if there is no such loop.
+ir::NodeId outermost_loop_that_keeps(const ir::Graph&, ir::NodeId, ir::ValueId v);
 
 /// The types and values of a loop's body as the ops' type rules infer them. Types that the model
 /// declares are ignored: an extent's name in a body may stand for another number in each trip.

@@ -3,6 +3,7 @@
 #include "base/cancellation.h"
 #include "ir/builder.h"
 #include "ir/permutation.h"
+#include "passes/loop_body.h"
 
 #include <algorithm>
 
@@ -76,23 +77,12 @@ bool give_transposed(Graph& g, NodeId n) {
   return true;
 }
 
-/// The outermost loop around `n` in which `v` is invariant; none if there is no such loop.
-NodeId loop_that_keeps(const Graph& g, NodeId n, ValueId v) {
-  NodeId found = NodeId::none;
-  for (ir::RegionId r = g.node(n).region; r != g.value(v).region;) {
-    const NodeId around = g.region(r).parent;
-    if (g.node(around).is_loop()) found = around;
-    r = g.node(around).region;
-  }
-  return found;
-}
-
 /// Stores an operand that a product in a loop reads transposed once, before the loop.
 bool store_before_loop(Graph& g, NodeId n, std::size_t side) {
   const ValueId v = g.node(n).inputs[side];
   const ir::Type& t = g.value(v).type;
   if (!g.node(n).attributes.flag(flags[side]) || !t.has_rank() || t.rank() != 2) return false;
-  const NodeId loop = loop_that_keeps(g, n, v);
+  const NodeId loop = outermost_loop_that_keeps(g, n, v);
   if (loop == NodeId::none) return false;
   ir::Builder b(g, g.node(loop).region);
   b.source(g.node(n).source);

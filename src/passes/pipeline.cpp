@@ -19,6 +19,7 @@
 #include "passes/narrow_elements.h"
 #include "passes/orient_products.h"
 #include "passes/outer_products.h"
+#include "passes/pack_bytes.h"
 #include "passes/pack_lists.h"
 #include "passes/pair_optionals.h"
 #include "passes/peel_loops.h"
@@ -102,6 +103,9 @@ const Pass fuse_multiply_add_pass{
 const Pass orient_products_pass{
     "orient_products", "matrix products read operands as they stand in memory",
     [](ir::Graph& g, const PassOptions&) { return orient_products(g); }};
+const Pass pack_bytes_pass{
+    "pack_bytes", "products of bytes read what does not change as it was packed once",
+    [](ir::Graph& g, const PassOptions& o) { return pack_bytes(g, o.evaluate); }};
 const Pass hoist_invariants_pass{
     "hoist_invariants", "what a loop computes from what it does not change is computed before it",
     [](ir::Graph& g, const PassOptions& o) { return hoist_invariants(g, o.remarks); }};
@@ -140,6 +144,7 @@ const Pass optimizations[] = {remove_gradient_stops_pass,
                               predictive_commoning_pass,
                               fuse_multiply_add_pass,
                               orient_products_pass,
+                              pack_bytes_pass,
                               hoist_invariants_pass,
                               common_subexpressions_pass,
                               batch_before_loop_pass,

@@ -63,10 +63,9 @@ void check_product(Generator& g, std::int64_t most) {
   Shape a{rows, depth}, b{depth, columns}, y{rows, columns};
   for (Shape* shape : {&a, &b, &y}) shape->insert(shape->begin(), matrices);
   if (pick(g, 0, 1) == 1) b[0] = 1;
-  const std::vector<Tensor> inputs{random_bytes(g, a, spec.is_signed[0]),
-                                   random_bytes(g, b, spec.is_signed[1]),
-                                   random_zero(g, rows, spec.is_signed[0]),
-                                   random_zero(g, columns, spec.is_signed[1])};
+  const std::vector<Tensor> inputs{
+      random_bytes(g, a, spec.is_signed[0]), random_bytes(g, b, spec.is_signed[1]),
+      random_zero(g, rows, spec.is_signed[0]), random_zero(g, columns, spec.is_signed[1])};
   for (std::size_t k = 0; k < inputs.size(); ++k) spec.rank[k] = rank_of(inputs[k]);
   const Tensor want(DType::i32, y);
   run(*integer_product(spec), inputs, {want});
@@ -95,8 +94,8 @@ TEST(IntegerProduct, BlocksMakeTheWhole) {
     const ThreadScope scope(threads);
     Generator g(7);
     IntegerProduct spec{{false, true}, {2, 2, 0, 0}};
-    const std::vector<Tensor> inputs{random_bytes(g, {150, 1500}, false),
-                                     random_bytes(g, {1500, 500}, true), {}, {}};
+    const std::vector<Tensor> inputs{
+        random_bytes(g, {150, 1500}, false), random_bytes(g, {1500, 500}, true), {}, {}};
     const Tensor want(DType::i32, {150, 500});
     run(*integer_product(spec), inputs, {want});
     expect_same(*fast_integer_product(spec), inputs, want);

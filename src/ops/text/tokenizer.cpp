@@ -1,3 +1,4 @@
+#include "base/error.h"
 #include "kernels/tokens.h"
 #include "ops/meaning.h"
 #include "ops/type_rules.h"

@@ -54,12 +54,17 @@ bool fits_whole_or_channels(const ir::TypeContext& c, std::size_t k, std::size_t
 }
 
 void convolution_rule(ir::TypeContext& c, std::size_t kernels, DType result, bool others_fit) {
-  const Type &x = c.input(0), &w = c.input(kernels);
+  const Type& x = c.input(0);
+  if (x.has_rank() && x.rank() >= 2) require_rank(c, kernels, x.rank());
+  convolution_rule(c, c.input(kernels), result, others_fit);
+}
+
+void convolution_rule(ir::TypeContext& c, const Type& w, DType result, bool others_fit) {
+  const Type& x = c.input(0);
   if (!x.has_rank() && !w.has_rank()) return c.output(0, Type::unranked(result));
   const std::int64_t rank = x.has_rank() ? x.rank() : w.rank();
   require(rank >= 2, "input 0 is {}; expected [n, channels, spatial...]", to_text(x));
   require_rank(c, 0, rank);
-  require_rank(c, kernels, rank);
   const auto spec = convolution_spec(c.attributes());
   check(spec.window, static_cast<std::size_t>(rank - 2));
   if (!x.has_rank() || !w.has_rank()) return c.output(0, Type::ranked(result, rank));

@@ -11,6 +11,8 @@ kernels::ConvSpec convolution_spec(const ir::Attributes&);
 /// kernel...]; output 0 has dtype `result`. `others_fit`: the other inputs certainly fit the
 /// kernels.
 void convolution_rule(ir::TypeContext&, std::size_t w, DType result, bool others_fit);
+/// The same for kernels of this type.
+void convolution_rule(ir::TypeContext&, const ir::Type& w, DType result, bool others_fit);
 /// Whether input k certainly has one element for each output channel of the kernels, input `w`. An
 /// error if it cannot.
 bool fits_output_channels(const ir::TypeContext&, std::size_t k, std::size_t w,

@@ -73,14 +73,17 @@ template <class T> class Im2col {
       blocks_ = w.take<T>(threads_ * (block_size_ = at_once_ * depth_));
       return;
     }
-    if (variant_ != Variant::gathered) input_.lay_out(w, c, by_image(c) ? threads_ : 1);
-    if (variant_ == Variant::in_place) return;
-    depth_ = std::min(elements_, panel_depth());
-    at_once_ = columns_at_once(c);
-    // A vector may be stored beyond the last panel.
-    block_size_ = at_once_ * depth_ + most_panel_columns;
-    blocks_ = w.take<T>(threads_ * block_size_);
-    steps_ = w.take<std::int64_t>(depth_);
+    if (variant_ != Variant::in_place) {
+      depth_ = std::min(elements_, panel_depth());
+      at_once_ = columns_at_once(c);
+      // A vector may be stored beyond the last panel.
+      block_size_ = at_once_ * depth_ + most_panel_columns;
+      blocks_ = w.take<T>(threads_ * block_size_);
+      steps_ = w.take<std::int64_t>(depth_);
+    }
+    if (variant_ == Variant::gathered) return;
+    by_group_ = c.groups >= threads_ && parts_of_group(c, threads_) == 1;
+    input_.lay_out(w, c, by_group_ || by_image(c) ? threads_ : 1, by_group_ ? 1 : c.groups);
   }
 
   void run(StopCheck& stop, const Call& c) {
@@ -156,27 +159,26 @@ template <class T> class Im2col {
   }
 
   void one_image(StopCheck& stop, const Call& c, Turn turn) const {
-    const T* x = variant_ == Variant::gathered
+    const T* x = variant_ == Variant::gathered || by_group_
                      ? nullptr
-                     : input_.read(stop, c, turn.image, turn.first_thread, turn.threads);
-    const auto group_of = [&](std::int64_t g) {
-      Group group = group_at(c, turn.image * c.groups + g);
-      if (x != nullptr) group.x = x + g * input_.group_size();
-      return group;
-    };
+                     : input_.read(stop, c, c.group_of_x(turn.image, 0), c.groups,
+                                   turn.first_thread, turn.threads);
     const std::int64_t parts = parts_of_group(c, turn.threads);
     parallel_for(stop, turn.threads, c.groups * parts,
                  [&](StopCheck& own, std::int64_t unit, int thread) {
-                   const Group group = group_of(unit / parts);
-                   const std::int64_t part = unit % parts;
+                   const std::int64_t g = unit / parts, part = unit % parts;
+                   const int buffers = turn.first_thread + thread;
+                   Group group = group_at(c, turn.image * c.groups + g);
+                   if (by_group_) group.x = input_.read(own, c, group.x, 1, buffers, 1);
+                   else if (x != nullptr) group.x = x + g * input_.group_size();
                    if (variant_ == Variant::in_place) return in_place(own, c, group, part, parts);
                    const std::int64_t first = part * at_once_;
                    by_panels(own, c, group, {first, std::min(at_once_, c.out_size - first)},
-                             blocks_ + (turn.first_thread + thread) * block_size_);
+                             blocks_ + buffers * block_size_);
                  });
   }
 
-  std::int64_t parts_of_group(const Call& c, int threads) const {
+  std::int64_t parts_of_group(const Sizes& c, int threads) const {
     if (variant_ != Variant::in_place) return divide_up(c.out_size, at_once_);
     // A part is whole rows, or a part of the only row.
     const std::int64_t most = is_line(c) ? c.out_row / (4 * panel_columns<T>())
@@ -184,7 +186,7 @@ template <class T> class Im2col {
     return std::clamp(divide_up(threads, c.groups), std::int64_t{1},
                       std::max<std::int64_t>(most, 1));
   }
-  static bool is_line(const Call& c) { return c.axes.size() == 1; }
+  static bool is_line(const Sizes& c) { return c.axes.size() == 1; }
 
   void by_panels(StopCheck& stop, const Call& c, const Group& g, Columns all, T* block) const {
     for (std::int64_t k = 0; k < elements_; k += depth_) {
@@ -236,9 +238,8 @@ template <class T> class Im2col {
     const std::int64_t rows = c.out_size / c.out_row, end = rows * (part + 1) / parts;
     const Axis& axis = c.axes[c.axes.size() - 2];
     for (std::int64_t row = rows * part / parts, n = 0; row < end; row += n) {
-      constexpr std::int64_t most_rows = 8;
       // Rows along one axis are at regular distances.
-      n = std::min({most_rows, end - row, axis.out - row % axis.out});
+      n = std::min(end - row, axis.out - row % axis.out);
       rows_in_place(stop, c, {g.x + input_.first_read(c, row), g.w, g.bias, g.y + row * c.out_row},
                     {n, c.out_row, axis.window.stride * c.padded_row});
     }
@@ -366,6 +367,7 @@ template <class T> class Im2col {
   static constexpr T zeros[most_tile_rows] = {};
 
   PaddedInput<T> input_;
+  bool by_group_ = false;  ///< each thread pads the group that it works on, not all of the image
   int threads_ = 1;
   Variant variant_ = Variant::dots;
   std::int64_t elements_ = 0;             ///< elements of a window, over all channels

@@ -261,6 +261,7 @@ template <class Algorithm> class IntegerConvKernel final : public SizedKernel {
   ByteOperands sizes(std::span<const Operand> o) const {
     ByteOperands all{};
     static_cast<Sizes&>(all) = sizes_of(spec_.conv, o[0].extents, o[1].extents, o[4].extents);
+    all.axes = {static_cast<Axis*>(nullptr), axes_};
     if (is_packed()) all.channels = spec_.packed_channels;
     all.is_packed = is_packed();
     all.x.is_signed = spec_.is_signed[0];

@@ -17,6 +17,7 @@ template <class T, int size> struct RegisterSums {
   using Vector = typename Lanes<T, size>::Vector;
   static constexpr int bytes = size;
   static constexpr std::int64_t lanes = Lanes<T, size>::count;
+  [[gnu::always_inline]] static void fill(Vector& v, T x) { v = x + Vector{}; }
 };
 template <class M> using Element = typename M::Type;
 
@@ -47,6 +48,16 @@ template <int size> struct PlainQuads : RegisterSums<Quad, size> {
 template <int size> using QuadVector = typename Lanes<Quad, size>::Vector;
 template <int size> using PairVector = typename Lanes<std::int16_t, size>::Vector;
 
+// These functions are compiled for their instructions on their own: of other functions, the
+// compiler takes vectors of integers apart before it knows for which processor they are inlined.
+
+[[gnu::target("avx2")]] inline void fill_quads(QuadVector<32>& v, Quad x) {
+  v = reinterpret_cast<QuadVector<32>>(_mm256_set1_epi32(x));
+}
+[[gnu::target("avx512f")]] inline void fill_quads(QuadVector<64>& v, Quad x) {
+  v = reinterpret_cast<QuadVector<64>>(_mm512_set1_epi32(x));
+}
+
 /// y = the sums of two products each.
 [[gnu::target("avx2")]] inline void multiply_pairs(QuadVector<32>& y, const PairVector<32>& a,
                                                    const PairVector<32>& b) {
@@ -60,42 +71,48 @@ template <int size> using PairVector = typename Lanes<std::int16_t, size>::Vecto
       _mm512_madd_epi16(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
 }
 
+[[gnu::target("avx512f,avx512vnni")]] inline void add_byte_products(QuadVector<64>& sum,
+                                                                    const QuadVector<64>& a,
+                                                                    const QuadVector<64>& b) {
+  sum = reinterpret_cast<QuadVector<64>>(_mm512_dpbusd_epi32(
+      reinterpret_cast<__m512i>(sum), reinterpret_cast<__m512i>(b), reinterpret_cast<__m512i>(a)));
+}
+
 /// With products of pairs: of the bytes 0 and 2, and of the bytes 1 and 3.
 template <int size> struct QuadsByPairs : PlainQuads<size> {
   using PlainQuads<size>::add;
   using Vector = QuadVector<size>;
 
-  template <class A>
-  [[gnu::always_inline]] static void add(Vector& sum, const A& a, const Vector& b) {
+  [[gnu::always_inline]] static void fill(Vector& v, Quad x) { fill_quads(v, x); }
+  [[gnu::always_inline]] static void add(Vector& sum, const Vector& a, const Vector& b) {
     using Signed = PairVector<size>;
     using Unsigned = typename Lanes<std::uint16_t, size>::Vector;
-    const Signed of_a = reinterpret_cast<Signed>(a + Vector{});
+    const Signed of_a = reinterpret_cast<Signed>(a);
     const Unsigned of_b = reinterpret_cast<Unsigned>(b), low = of_b & 255, high = of_b >> 8;
     Vector even, odd;
     multiply_pairs(even, (of_a << 8) >> 8, reinterpret_cast<Signed>(low));
     multiply_pairs(odd, of_a >> 8, reinterpret_cast<Signed>(high));
     sum += even + odd;
   }
+  [[gnu::always_inline]] static void add(Vector& sum, Quad a, const Vector& b) {
+    Vector all;
+    fill(all, a);
+    add(sum, all, b);
+  }
 };
 
-/// With one instruction. The functions are compiled for it on their own: vectors that others make
-/// of an element are put together from single lanes.
+/// With one instruction.
 struct QuadsByBytes : PlainQuads<64> {
   using PlainQuads<64>::add;
 
-  [[gnu::target("avx512f,avx512vnni")]] static void add(Vector& sum, const Vector& a,
-                                                        const Vector& b) {
-    add_products(sum, reinterpret_cast<__m512i>(a), b);
+  [[gnu::always_inline]] static void fill(Vector& v, Quad x) { fill_quads(v, x); }
+  [[gnu::always_inline]] static void add(Vector& sum, const Vector& a, const Vector& b) {
+    add_byte_products(sum, a, b);
   }
-  [[gnu::target("avx512f,avx512vnni")]] static void add(Vector& sum, Quad a, const Vector& b) {
-    add_products(sum, _mm512_set1_epi32(a), b);
-  }
-
- private:
-  [[gnu::target("avx512f,avx512vnni")]] static void add_products(Vector& sum, __m512i a,
-                                                                 const Vector& b) {
-    sum = reinterpret_cast<Vector>(
-        _mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sum), reinterpret_cast<__m512i>(b), a));
+  [[gnu::always_inline]] static void add(Vector& sum, Quad a, const Vector& b) {
+    Vector all;
+    fill(all, a);
+    add(sum, all, b);
   }
 };
 #endif

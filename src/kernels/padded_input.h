@@ -1,11 +1,29 @@
 #pragma once
 #include "kernels/convolution.h"
+#include "kernels/lanes.h"
 #include "kernels/parallel_for.h"
 #include "kernels/product_tile.h"
 
 #include <algorithm>
 
 namespace rondel::kernels::convolution {
+
+/// Copies elements of a row, which may be short: without a call. The last vector may overlap the
+/// one before it.
+template <class T>
+[[gnu::always_inline]] inline void copy_run(T* to, const T* from, std::int64_t n) {
+  constexpr std::int64_t lanes = 16 / sizeof(T);
+  if (n < lanes) {
+    for (std::int64_t i = 0; i < n; ++i) to[i] = from[i];
+    return;
+  }
+  const auto copy_at = [&](std::int64_t i) __attribute__((always_inline)) {
+    const typename Lanes<T, 16>::Vector v = load<T, 16>(from + i);
+    store<T, 16>(to + i, v);
+  };
+  for (std::int64_t i = 0; i + lanes < n; i += lanes) copy_at(i);
+  copy_at(n - lanes);
+}
 
 /// to[i] = row[at + i * step]; `padding` for indices outside [0, extent), or if `row` is null.
 template <class T>
@@ -14,7 +32,7 @@ void gather_row(T* to, std::int64_t count, const T* row, std::int64_t at, std::i
   if (row == nullptr) return std::fill(to, to + count, padding);
   const Inside in = inside(at, step, extent, count);
   std::fill(to, to + in.from, padding);
-  if (step == 1) std::copy(row + (at + in.from), row + (at + in.to), to + in.from);
+  if (step == 1) copy_run(to + in.from, row + (at + in.from), in.to - in.from);
   else
     for (std::int64_t i = in.from; i < in.to; ++i) to[i] = row[at + i * step];
   std::fill(to + in.to, to + count, padding);
@@ -39,29 +57,24 @@ template <class T> class PaddedInput {
            c.padded_plane / 8 <= c.in_size;
   }
 
-  /// `copies`: the images that are worked on at a time.
-  void lay_out(Workspace& w, const Sizes& c, int copies) {
+  /// `copies`: the parts of images that are worked on at a time, of `groups` groups each.
+  void lay_out(Workspace& w, const Sizes& c, int copies, std::int64_t groups) {
     is_copy_ = c.padded || !c.stride_one;
     group_size_ = c.channels * c.padded_plane;
-    copy_size_ = is_copy_ ? c.groups * group_size_ + most_panel_columns : 0;
+    copy_size_ = is_copy_ ? groups * group_size_ + most_panel_columns : 0;
     offsets_ = w.take<std::int64_t>(c.channels * c.window_size);
     copies_ = w.take<T>(copies * copy_size_);
   }
 
-  /// The groups of one image; if it needs padding, they are written to a copy with this number.
-  /// `find_offsets` must have been called, and `fits` must hold.
-  const T* read(StopCheck& stop, const Call& c, std::int64_t image, int copy, int threads) const {
-    if (!is_copy_) return c.group_of_x(image, 0);
+  /// Some groups of an image, at `x`; if they need padding, they are written to a copy with this
+  /// number. `find_offsets` must have been called, and `fits` must hold.
+  const T* read(StopCheck& stop, const Call& c, const T* x, std::int64_t groups, int copy,
+                int threads) const {
+    if (!is_copy_) return x;
     T* to = copies_ + copy * copy_size_;
-    const std::int64_t rows = c.padded_plane / c.padded_row;
-    parallel_for(
-        stop, threads, c.groups * c.channels, [&](StopCheck& own, std::int64_t plane, int) {
-          const T* x = c.group_of_x(image, 0) + plane * c.in_size;
-          for (std::int64_t row = 0; row < rows; ++row) {
-            copy_row(c, source(c, x, row), to + plane * c.padded_plane + row * c.padded_row);
-            own.add_work(c.padded_row / 8 + 8);
-          }
-        });
+    parallel_for(stop, threads, groups * c.channels, [&](StopCheck& own, std::int64_t plane, int) {
+      copy_part(own, c, 0, x + plane * c.in_size, c.in_size, to + plane * c.padded_plane);
+    });
     return to;
   }
 
@@ -123,26 +136,37 @@ template <class T> class PaddedInput {
   }
 
  private:
-  /// The row of a plane of x that is a row of the padded plane; null if it is padding.
-  static const T* source(const Call& c, const T* x, std::int64_t row) {
-    std::int64_t offset = 0, step = c.axes.back().in;
-    for (std::size_t a = c.axes.size() - 1; a-- > 0;) {
-      const Axis& axis = c.axes[a];
-      const std::int64_t at = row % axis.padded() - axis.window.begin;
-      if (at < 0 || at >= axis.in) return nullptr;
-      offset += at * step;
-      step *= axis.in;
-      row /= axis.padded();
+  /// Copies a part of a plane, over the axes from `a` on, of `size` elements. `from`: null if all
+  /// of it is padding. Returns the end of the copy.
+  static T* copy_part(StopCheck& stop, const Call& c, std::size_t a, const T* from,
+                      std::int64_t size, T* to) {
+    if (a + 2 >= c.axes.size()) return copy_rows(stop, c, from, to);
+    const Axis& axis = c.axes[a];
+    const std::int64_t inner = size / std::max<std::int64_t>(axis.in, 1);
+    for (std::int64_t i = 0; i < axis.padded(); ++i) {
+      const std::int64_t at = i - axis.window.begin;
+      const bool inside = from != nullptr && at >= 0 && at < axis.in;
+      to = copy_part(stop, c, a + 1, inside ? from + at * inner : nullptr, inner, to);
     }
-    return x + offset;
+    return to;
   }
 
-  static void copy_row(const Call& c, const T* from, T* to) {
+  /// The same for the rows along the last two axes, or for the only row.
+  static T* copy_rows(StopCheck& stop, const Call& c, const T* from, T* to) {
     const Axis& last = c.axes.back();
+    const Axis only{{}, 1, 1}, &axis = c.axes.size() > 1 ? c.axes[c.axes.size() - 2] : only;
+    const Inside rows = from == nullptr ? Inside{0, 0}
+                                        : inside(-axis.window.begin, 1, axis.in, axis.padded());
     const std::int64_t length = last.phase_length();
-    for (std::int64_t phase = 0; phase < last.phases(); ++phase)
-      gather_row(to + phase * length, length, from, phase - last.window.begin, last.window.stride,
-                 last.in, c.padding);
+    for (std::int64_t row = 0; row < axis.padded(); ++row, to += c.padded_row) {
+      const bool has_elements = row >= rows.from && row < rows.to;
+      const T* x = has_elements ? from + (row - axis.window.begin) * last.in : nullptr;
+      for (std::int64_t phase = 0; phase < last.phases(); ++phase)
+        gather_row(to + phase * length, length, x, phase - last.window.begin, last.window.stride,
+                   last.in, c.padding);
+      stop.add_work(c.padded_row / 8 + 8);
+    }
+    return to;
   }
 
   bool is_copy_ = false;

@@ -23,8 +23,8 @@ template <class M, std::int64_t rows, std::int64_t vectors>
   for (std::int64_t r = 0; r < rows; ++r)
 #pragma GCC unroll 2
     for (std::int64_t v = 0; v < vectors; ++v)
-      sums[r][v] = a.start != nullptr ? a.start[first + r] + Vector{}
-                                      : load<T, M::bytes>(y + (first + r) * y_step + v * lanes);
+      if (a.start != nullptr) M::fill(sums[r][v], a.start[first + r]);
+      else sums[r][v] = load<T, M::bytes>(y + (first + r) * y_step + v * lanes);
   const T* row = a.first + first * a.step;
   for (std::int64_t k = 0; k < depth; ++k) {
     const T* from = panel + offsets[k];

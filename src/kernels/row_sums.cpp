@@ -23,7 +23,7 @@ template <class M, std::int64_t rows, std::int64_t vectors>
 #pragma GCC unroll 8
   for (std::int64_t r = 0; r < rows; ++r)
 #pragma GCC unroll 8
-    for (std::int64_t v = 0; v < vectors; ++v) sums[r][v] = s.start + Vector{};
+    for (std::int64_t v = 0; v < vectors; ++v) M::fill(sums[r][v], s.start);
   for (std::int64_t k = 0; k < s.count; ++k) {
     const T weight = s.weights[k];
     const T* from = x + s.offsets[k];

@@ -73,13 +73,4 @@ std::int64_t window_count(const WindowAxis& w, std::int64_t extent, bool ceil_mo
   return count - 1 >= divide_up(extent + w.begin, w.stride) ? count - 1 : count;
 }
 
-Inside inside(std::int64_t offset, std::int64_t stride, std::int64_t extent, std::int64_t count) {
-  if (stride == 1) {  // without divisions, because fast kernels call this for each row
-    const std::int64_t from = std::clamp<std::int64_t>(-offset, 0, count);
-    return {from, std::clamp(extent - offset, from, count)};
-  }
-  const std::int64_t from = std::min(divide_up(-offset, stride), count);
-  return {from, std::clamp(divide_up(extent - offset, stride), from, count)};
-}
-
 }  // namespace rondel::kernels

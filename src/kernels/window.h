@@ -1,4 +1,6 @@
 #pragma once
+#include "base/checked.h"
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -53,6 +55,14 @@ std::int64_t window_count(const WindowAxis&, std::int64_t extent, bool ceil_mode
 struct Inside {
   std::int64_t from, to;
 };
-Inside inside(std::int64_t offset, std::int64_t stride, std::int64_t extent, std::int64_t count);
+inline Inside inside(std::int64_t offset, std::int64_t stride, std::int64_t extent,
+                     std::int64_t count) {
+  if (stride == 1) {  // without divisions, because fast kernels call this for each row
+    const std::int64_t from = std::clamp<std::int64_t>(-offset, 0, count);
+    return {from, std::clamp(extent - offset, from, count)};
+  }
+  const std::int64_t from = std::min(divide_up(-offset, stride), count);
+  return {from, std::clamp(divide_up(extent - offset, stride), from, count)};
+}
 
 }  // namespace rondel::kernels

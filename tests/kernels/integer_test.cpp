@@ -73,8 +73,11 @@ void check_product(Generator& g, std::int64_t most) {
 
   const Tensor panels(DType::i32, {b[0], rounded_up(columns, packed_panel_columns),
                                    rounded_up(depth, 4), packed_panel_columns});
+  run(*pack_panels(spec.is_signed[1], b.size()), {inputs[1]}, {panels});
+  const std::string first = bytes(panels);
   fill_with_other_bytes(panels);
   run(*pack_panels(spec.is_signed[1], b.size()), {inputs[1]}, {panels});
+  ASSERT_EQ(bytes(panels), first) << "columns beyond the matrix";
   spec.rank[1] = panels.shape().size();
   spec.packed_columns = columns;
   expect_same(*fast_integer_product(spec), {inputs[0], panels, inputs[2], inputs[3]}, want);

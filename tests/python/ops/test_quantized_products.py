@@ -1,10 +1,12 @@
 """Products of quantized operands: what they refuse, and loops. test_ops_against_onnxruntime.py compares results."""
 
+import machine
 import ml_dtypes
 import numpy as np
+import onnx
 import pytest
 import rondel
-from models import in_onnxruntime, model, refused, run, same, session
+from models import in_all_ways, in_onnxruntime, model, refused, run, same, session
 
 
 @pytest.mark.parametrize("bad", ["nan", "inf", "-1"])
@@ -118,3 +120,35 @@ def test_products_of_bytes_are_exact(left, right, size):
     for a, b, p, q in zip(bytes_of(left, rows, depth), bytes_of(right, depth, columns), bytes_of(left, rows), bytes_of(right, columns), strict=True):
         (y,) = ours.run(None, {"a": a, "b": b, "p": p, "q": q})
         same(y, ((a.astype(np.int64) - p[:, None]) @ (b.astype(np.int64) - q)).astype(np.int32))
+
+
+@pytest.mark.parametrize("right", ["int8", "uint8"])
+@pytest.mark.parametrize("place", ["constant", "invariant", "changing"])
+def test_operands_of_loops_are_packed_and_unpacked_alike(place, right, monkeypatch):
+    """In trip i, the weights are what a constant or an input gives, or that plus i."""
+    rng = np.random.default_rng(5)
+    low = -128 if right == "int8" else 0
+    w = rng.integers(low, low + 256, (2, 6, 37)).astype(right)
+    k = rng.integers(low, low + 256, (6, 5, 3, 3)).astype(right)
+    zeros = rng.integers(low, low + 256, 37).astype(right)
+    text = f"""g (int64 n, uint8[2,N,6] x, uint8[1,10,H,7] image, {right}[2,6,37] w, {right}[6,5,3,3] k, {right}[37] zeros) => (int32[?,2,?,37] products, int32[?,1,6,?,7] images)
+      <uint8 xz = {{77}}, {right} kz = {{3}}> {{
+      products, images = Loop (n, "") <body = trip (int64 i, bool go) => (bool on, int32[2,?,37] p, int32[1,6,?,7] c) {{
+        on = Identity (go)
+        {"shift = CastLike (i, kz)" if place == "changing" else "shift = Sub (kz, kz)"}
+        ws = Add (w, shift)  ks = Add (k, shift)
+        p = MatMulInteger (x, ws, xz, zeros)
+        c = ConvInteger <group = 2, pads = [1, 1, 1, 1]> (image, ks, xz, kz)
+      }}>
+    }}"""
+    made = model(text)
+    weights = {"w": w, "k": k, "zeros": zeros}
+    if place == "constant":
+        made.graph.initializer.extend(onnx.numpy_helper.from_array(value, name) for name, value in weights.items())
+        del made.graph.input[3:]
+        weights = {}
+    feeds = {"n": np.array(3), "x": rng.integers(0, 256, (2, 5, 6)).astype(np.uint8), "image": rng.integers(0, 256, (1, 10, 9, 7)).astype(np.uint8)} | weights
+    want = machine.run_model(made, feeds)
+    for run_all in in_all_ways(made, monkeypatch).values():
+        for got, expected in zip(run_all.run(None, feeds), want, strict=True):
+            same(got, expected)

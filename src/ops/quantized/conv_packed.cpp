@@ -23,7 +23,8 @@ void conv_packed_rule(ir::TypeContext& c) {
   if (c.has(3)) require_dtype(c, 3, c.attributes().flag("signed") ? DType::i8 : DType::u8);
   const ir::Type& packed = c.input(1);
   const std::int64_t channels = c.attributes().i("channels");
-  require(packed.has_rank() && packed.rank() >= 2 && packed.extent(1) == packed_channels(channels),
+  if (!packed.has_rank()) return c.output(0, ir::Type::unranked(DType::i32));
+  require(packed.rank() >= 2 && packed.extent(1) == packed_channels(channels),
           "weights are {}; expected those of {} channels", to_text(packed), channels);
   ir::Extents w = packed.extents();
   w[1] = channels;

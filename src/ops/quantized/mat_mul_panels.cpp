@@ -15,8 +15,9 @@ void mat_mul_panels_rule(ir::TypeContext& c) {
   if (c.has(2)) require_same_dtype(c, 0, 2);
   if (c.has(3)) require_dtype(c, 3, c.attributes().flag("signed") ? DType::i8 : DType::u8);
   const ir::Type &a = c.input(0), &panels = c.input(1);
-  require(a.has_rank() && a.rank() >= 2, "a is {}; expected matrices", to_text(a));
-  require(panels.has_rank() && panels.rank() >= 3, "b is {}; expected panels", to_text(panels));
+  if (!a.has_rank() || !panels.has_rank()) return c.output(0, ir::Type::unranked(DType::i32));
+  require(a.rank() >= 2, "a is {}; expected matrices", to_text(a));
+  require(panels.rank() >= 3, "b is {}; expected panels", to_text(panels));
   const std::int64_t depth = c.attributes().i("depth"), columns = c.attributes().i("columns");
   const ir::Extent& summed = a.extent(a.rank() - 1);
   require(!summed.known() || summed.value == depth, "inner extents {} and {} differ", summed.value,

@@ -10,7 +10,8 @@ namespace {
 void pack_panels_rule(ir::TypeContext& c) {
   require_dtypes(c, 0, byte_dtypes());
   const ir::Type& b = c.input(0);
-  require(b.has_rank() && b.rank() >= 2, "b is {}; expected matrices", to_text(b));
+  if (!b.has_rank()) return c.output(0, ir::Type::unranked(DType::i32));
+  require(b.rank() >= 2, "b is {}; expected matrices", to_text(b));
   ir::Extents panels(b.extents().begin(), b.extents().end() - 2);
   const ir::Extents inner = panel_extents(b.extent(b.rank() - 2), b.extent(b.rank() - 1));
   panels.insert(panels.end(), inner.begin(), inner.end());

@@ -10,7 +10,8 @@ namespace {
 void pack_weights_rule(ir::TypeContext& c) {
   require_dtypes(c, 0, byte_dtypes());
   const ir::Type& w = c.input(0);
-  require(w.has_rank() && w.rank() >= 2, "w is {}; expected [m, channels, kernel...]", to_text(w));
+  if (!w.has_rank()) return c.output(0, ir::Type::unranked(DType::i32));
+  require(w.rank() >= 2, "w is {}; expected [m, channels, kernel...]", to_text(w));
   ir::Extents packed(w.extents().begin(), w.extents().end());
   packed[1] = packed_channels(packed[1]);
   c.output(0, ir::Type::tensor(DType::i32, std::move(packed)));

@@ -87,6 +87,7 @@ VIEWS = {
     "an axis inferred": ("view = Reshape (x, shape)", (4, 3, 2, 5), [-1, 2, 5], 2),
     "rows split": ("view = Reshape (x, shape)", (2, 3, 4, 6), [12, 2, 6], 2),
     "columns joined": ("view = Reshape (x, shape)", (2, 3, 4, 5), [6, 1, 20], 1),
+    "other rows and columns": ("view = Reshape (x, shape)", (2, 3, 4, 5), [6, 2, 10], 2),
     "one matrix for all": ("e = Squeeze (x, zero)  view = Expand (e, shape)", (1, 1, 4, 5), [3, 4, 5], 4),
     "rows expanded": ("e = Squeeze (x, zero)  view = Expand (e, shape)", (1, 3, 1, 5), [3, 4, 5], 4),
     "other numbers of empty matrices": ("view = Reshape <allowzero = 1> (x, shape)", (2, 3, 0, 5), [7, 0, 5], 0),

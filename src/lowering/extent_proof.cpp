@@ -210,6 +210,21 @@ bool factors_follow(const Integer& a, const Integer& b, const FactsOfName& facts
   return false;
 }
 
+/// Whether each of the terms of a sum certainly is at most an equal share of b.
+bool terms_follow(const Integer& a, const Integer& b, const FactsOfName& facts_of) {
+  if (!a.symbolic() || !b.symbolic()) return false;
+  const Expression &x = a.symbol.expression(), &y = b.symbol.expression();
+  if (x.kind != Expression::Kind::sum || y.kind != Expression::Kind::sum || x.constant != 0)
+    return false;
+  const auto count = static_cast<std::int64_t>(x.terms.size());
+  Integer share = y.constant / count;
+  for (const ir::Term& t : y.terms) share = share + product_of(t.factors) * (t.coefficient / count);
+  return count > 1 && share * count == b &&
+         std::ranges::all_of(x.terms, [&](const ir::Term& t) {
+           return certainly_at_most(product_of(t.factors) * t.coefficient, share, facts_of);
+         });
+}
+
 /// Whether a quotient certainly is at most another one because its dividend is at most, and its
 /// divisor at least, that of the other.
 bool quotient_follows(const Integer& a, const Integer& b, const FactsOfName& facts_of) {
@@ -243,7 +258,7 @@ bool certainly_at_most(const Integer& a, const Integer& b, const FactsOfName& fa
   if ((a - b).at_most(0)) return true;
   if (!a.known_or_symbolic() || !b.known_or_symbolic()) return false;
   return follows(a, b, facts_of) || factors_follow(a, b, facts_of) ||
-         quotient_follows(a, b, facts_of);
+         terms_follow(a, b, facts_of) || quotient_follows(a, b, facts_of);
 }
 
 }  // namespace rondel::lowering

@@ -572,6 +572,17 @@ PROGRAMS = {
 }""",
         [({"x": np.ones((3, 2), np.float32), "trips": np.int64(trips), "none": np.int64(0)}, [np.zeros((trips, 0))]) for trips in (2, 1)],
     ),
+    "a state that a part of itself is joined to, for as many trips as it has columns": (
+        """main (float[a, b] x, int64 trips) => (float[c, d] y) <int64[1] zero = {0}, int64[1] one = {1}> {
+  y = Loop (trips, "", x) <body = b (int64 i, bool go, float[p, q] s) => (bool on, float[p, r] t) {
+    end = Unsqueeze (i, zero)
+    part = Slice (s, zero, end, one)
+    t = Concat <axis = 1> (part, s)
+    on = Identity (go)
+  }>
+}""",
+        [({"x": np.array([[1, 2], [3, 4]], np.float32), "trips": np.int64(2)}, [[[1, 1, 2], [3, 3, 4]]])],
+    ),
     "a state whose growth by a window that slides takes many inequalities to prove": (
         """main (int64 trips, int64[a] x, int64[b] y) => (int64[c, d] all) <int64[1] one = {1}, int64[1] far = {2147483648}, int64[1] zero = {0}> {
   , all = Loop (trips, , x) <body = outer (int64 i, bool go, int64[?] s) => (bool on, int64[?] t, int64[?] item) {

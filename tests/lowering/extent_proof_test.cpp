@@ -132,6 +132,20 @@ TEST(ExtentProof, EachFactorIsAtMostOneOfTheOther) {
   EXPECT_FALSE(proves("m * m * h", "m * n", facts));
 }
 
+/// A part of what has been joined so far, joined with it: too many inequalities for the sum alone.
+TEST(ExtentProof, EachTermIsAtMostItsShare) {
+  const Facts facts{
+      {"room", {at_most("1", {"room"})}},
+      {"trip", {at_most("trip", {"room - 1"}), at_most("trip", {"n - 1"})}},
+      {"before", {at_most("before", {"room - 1"}), at_most("before", {"n - 1"})}},
+      {"part",
+       {at_most("part", {"trip - max(trip - all, 0)"}),
+        at_most("trip - max(trip - all, 0)", {"part"})}},
+      {"all", {at_most("all", {"n + n * trip"}), at_most("all", {"n + trip * before"})}}};
+  EXPECT_TRUE(proves("part + all", "2 * room * n + 2 * n", facts));
+  EXPECT_FALSE(proves("part + all + all", "room * n + n", facts));
+}
+
 TEST(ExtentProof, QuotientsAreRoundedDown) {
   EXPECT_TRUE(proves("2 * (a / 2)", "a"));
   EXPECT_TRUE(proves("a", "2 * ((a + 1) / 2)"));

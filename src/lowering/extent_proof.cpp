@@ -219,8 +219,7 @@ bool terms_follow(const Integer& a, const Integer& b, const FactsOfName& facts_o
   const auto count = static_cast<std::int64_t>(x.terms.size());
   Integer share = y.constant / count;
   for (const ir::Term& t : y.terms) share = share + product_of(t.factors) * (t.coefficient / count);
-  return count > 1 && share * count == b &&
-         std::ranges::all_of(x.terms, [&](const ir::Term& t) {
+  return count > 1 && share * count == b && std::ranges::all_of(x.terms, [&](const ir::Term& t) {
            return certainly_at_most(product_of(t.factors) * t.coefficient, share, facts_of);
          });
 }

@@ -8,6 +8,7 @@
 #include "passes/compare_integers.h"
 #include "passes/count_trips.h"
 #include "passes/expand_composites.h"
+#include "passes/expand_tiles.h"
 #include "passes/fold_constants.h"
 #include "passes/fuse_multiply_add.h"
 #include "passes/grow_lists.h"
@@ -100,6 +101,8 @@ const Pass predictive_commoning_pass{
 const Pass fuse_multiply_add_pass{
     "fuse_multiply_add", "a*b+c becomes one fma",
     [](ir::Graph& g, const PassOptions& o) { return o.fuse_multiply_add && fuse_multiply_add(g); }};
+const Pass expand_tiles_pass{"expand_tiles", "tiles of axes of one element are views",
+                             [](ir::Graph& g, const PassOptions&) { return expand_tiles(g); }};
 const Pass orient_products_pass{
     "orient_products", "matrix products read operands as they stand in memory",
     [](ir::Graph& g, const PassOptions&) { return orient_products(g); }};
@@ -143,6 +146,7 @@ const Pass optimizations[] = {remove_gradient_stops_pass,
                               remove_dead_loop_parts_pass,
                               predictive_commoning_pass,
                               fuse_multiply_add_pass,
+                              expand_tiles_pass,
                               orient_products_pass,
                               pack_bytes_pass,
                               hoist_invariants_pass,
@@ -157,13 +161,24 @@ const Pass optimizations[] = {remove_gradient_stops_pass,
 const Pass for_storage[] = {
     pair_optionals_pass,         pack_lists_pass,       narrow_elements_pass, narrow_branches_pass,
     remove_dead_loop_parts_pass, hoist_invariants_pass, remove_dead_pass};
-const Pass for_shapes[] = {
-    fold_constants_pass,     forward_identities_pass, simplify_states_pass,
-    count_trips_pass,        simplify_scans_pass,     narrow_elements_pass,
-    narrow_branches_pass,    lists_to_tensors_pass,   grow_lists_pass,
-    unswitch_loops_pass,     peel_loops_pass,         remove_dead_loop_parts_pass,
-    pair_optionals_pass,     pack_lists_pass,         hoist_invariants_pass,
-    move_into_branches_pass, remove_dead_pass};
+const Pass for_shapes[] = {fold_constants_pass,
+                           forward_identities_pass,
+                           simplify_states_pass,
+                           expand_tiles_pass,
+                           count_trips_pass,
+                           simplify_scans_pass,
+                           narrow_elements_pass,
+                           narrow_branches_pass,
+                           lists_to_tensors_pass,
+                           grow_lists_pass,
+                           unswitch_loops_pass,
+                           peel_loops_pass,
+                           remove_dead_loop_parts_pass,
+                           pair_optionals_pass,
+                           pack_lists_pass,
+                           hoist_invariants_pass,
+                           move_into_branches_pass,
+                           remove_dead_pass};
 
 /// `listens`: whether to collect the pass's remarks.
 PassRun timed(const Pipeline& p, const Pass& pass, int round, ir::Graph& g, PassOptions options,

@@ -36,8 +36,12 @@ void tile_rule(ir::TypeContext& c) {
 Ex tiled(Emitter& e, std::size_t, const Indices& out) {
   Indices in;
   for (std::size_t a = 0; a < out.size(); ++a) {
-    const Ex extent = e.extent(0, static_cast<std::int64_t>(a));
-    in.push_back(e.builder().known(extent) == 1 ? e.builder().index(0) : out[a] % extent);
+    const auto axis = static_cast<std::int64_t>(a);
+    const Ex extent = e.extent(0, axis);
+    const ir::Extent &from = e.input(0).extent(axis), &to = e.output(0).extent(axis);
+    if (from.known_or_symbolic() && from == to) in.push_back(out[a]);
+    else if (e.builder().known(extent) == 1) in.push_back(e.builder().index(0));
+    else in.push_back(out[a] % extent);
   }
   return e.load(0, in);
 }

@@ -22,6 +22,11 @@ def codes(dtype, *shape):
 QUANTIZED = np.array(0.1, np.float32), np.array(128, np.uint8)  #: scale and zero point
 QUANTIZED_WEIGHTS = np.array(0.1, np.float32), np.array(0, np.int8)
 
+
+def quantized_conv(x, w, **attributes):
+    return [codes(np.uint8, *x), *QUANTIZED, codes(np.int8, *w), *QUANTIZED_WEIGHTS, *QUANTIZED], attributes
+
+
 #: Of an op: its inputs, and its attributes.
 LAYERS = {
     "Transpose": [
@@ -48,7 +53,17 @@ LAYERS = {
     "QuantizeLinear": [([floats(64, 512), *QUANTIZED], {})],
     "DequantizeLinear": [([codes(np.uint8, 64, 512), *QUANTIZED], {})],
     "QLinearMatMul": [([codes(np.uint8, 16, 256), *QUANTIZED, codes(np.int8, 256, 256), *QUANTIZED_WEIGHTS, *QUANTIZED], {})],
-    "QLinearConv": [([codes(np.uint8, 1, 32, 28, 28), *QUANTIZED, codes(np.int8, 32, 32, 3, 3), *QUANTIZED_WEIGHTS, *QUANTIZED], {"pads": [1, 1, 1, 1]})],
+    "MatMulInteger": [
+        ([codes(np.uint8, 128, 768), codes(np.int8, 768, 768), QUANTIZED[1]], {}),
+        ([codes(np.uint8, 1, 768), codes(np.int8, 768, 3072), QUANTIZED[1]], {}),
+    ],
+    "QLinearConv": [
+        quantized_conv((1, 32, 28, 28), (32, 32, 3, 3), pads=[1, 1, 1, 1]),
+        quantized_conv((1, 256, 14, 14), (256, 256, 3, 3), pads=[1, 1, 1, 1]),
+        quantized_conv((1, 64, 56, 56), (64, 64, 1, 1)),
+        quantized_conv((1, 64, 28, 28), (64, 1, 3, 3), pads=[1, 1, 1, 1], group=64),
+    ],
+    "Tile": [([floats(8, 1, 64), integers(1, 32, 1)], {}), ([floats(4, 50, 30), integers(1, 1, 3)], {})],
     "Conv": [
         ([floats(1, 64, 28, 28), floats(64, 64, 3, 3)], {"pads": [1, 1, 1, 1]}),
         ([floats(1, 64, 28, 28), floats(64, 1, 3, 3)], {"pads": [1, 1, 1, 1], "group": 64}),

@@ -78,16 +78,16 @@ class QuadProduct {
     stop.add_work(b.lines);
     const Product p{a.lines, b.lines, depth, b.elements + j * b.lines * depth, y};
     const std::int64_t columns = panels_at_once_ * width;
+    const Quad* given = b.panels == nullptr
+                            ? nullptr
+                            : b.panels + j * divide_up(b.lines, width) * panel_size();
     parallel_for(stop, threads_, divide_up(p.columns, columns),
                  [&](StopCheck& own, std::int64_t part, int thread) {
                    const std::int64_t first = part * columns;
                    const Columns some{first, std::min(columns, p.columns - first)};
-                   const Quad* panels = b.panels == nullptr
-                                            ? packed(own, p, some, thread)
-                                            : b.panels +
-                                                  j * divide_up(b.lines, width) * panel_size() +
-                                                  part * panels_at_once_ * panel_size();
-                   some_columns(own, p, some, panels);
+                   some_columns(own, p, some,
+                                given == nullptr ? packed(own, p, some, thread)
+                                                 : given + part * panels_at_once_ * panel_size());
                  });
   }
 

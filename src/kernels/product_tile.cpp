@@ -206,15 +206,21 @@ void add_dots(const ProductRows<T>& a, const T* columns, std::int64_t depth, T* 
   });
 }
 
-#define FOR_TYPE(T)                                                                                \
-  template void multiply_panel(const ProductRows<T>&, const T*, const std::int64_t*, std::int64_t, \
-                               T*, std::int64_t);                                                  \
-  template void pack_panel(const T*, const std::int64_t*, std::int64_t, std::span<const RowPart>,  \
-                           bool, T*);                                                              \
-  template void add_dots(const ProductRows<T>&, const T*, std::int64_t, T*, std::int64_t)
-FOR_TYPE(float);
-FOR_TYPE(double);
-FOR_TYPE(Quad);
-#undef FOR_TYPE
+template void multiply_panel(const ProductRows<float>&, const float*, const std::int64_t*,
+                             std::int64_t, float*, std::int64_t);
+template void pack_panel(const float*, const std::int64_t*, std::int64_t, std::span<const RowPart>,
+                         bool, float*);
+template void add_dots(const ProductRows<float>&, const float*, std::int64_t, float*, std::int64_t);
+template void multiply_panel(const ProductRows<double>&, const double*, const std::int64_t*,
+                             std::int64_t, double*, std::int64_t);
+template void pack_panel(const double*, const std::int64_t*, std::int64_t, std::span<const RowPart>,
+                         bool, double*);
+template void add_dots(const ProductRows<double>&, const double*, std::int64_t, double*,
+                       std::int64_t);
+template void multiply_panel(const ProductRows<Quad>&, const Quad*, const std::int64_t*,
+                             std::int64_t, Quad*, std::int64_t);
+template void pack_panel(const Quad*, const std::int64_t*, std::int64_t, std::span<const RowPart>,
+                         bool, Quad*);
+template void add_dots(const ProductRows<Quad>&, const Quad*, std::int64_t, Quad*, std::int64_t);
 
 }  // namespace rondel::kernels

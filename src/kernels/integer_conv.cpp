@@ -1,6 +1,7 @@
 #include "kernels/integer_conv.h"
 
 #include "kernels/im2col.h"
+#include "kernels/packing_kernel.h"
 #include "kernels/quads.h"
 
 #include <algorithm>
@@ -274,35 +275,6 @@ template <class Algorithm> class IntegerConvKernel final : public SizedKernel {
   std::size_t axes_;
 };
 
-class PackWeights final : public SizedKernel {
- public:
-  PackWeights(bool is_signed, std::size_t rank)
-      : SizedKernel(1, 1), is_signed_(is_signed), rank_(rank) {}
-
-  std::int64_t workspace(std::span<const Operand> o) const override {
-    Workspace counted;
-    counted.take<std::uint8_t>(packing_size(o[0]));
-    return counted.bytes();
-  }
-
-  Status run(Context& context, std::span<const View> v) const override {
-    StopCheck stop(context);
-    Workspace workspace(v.back());
-    const Operand w = operand_of(v[0], rank_);
-    const std::uint8_t* from = row_major(stop, v[0], rank_,
-                                         workspace.take<std::uint8_t>(packing_size(w)));
-    const std::int64_t channels = w.extents[1], window_size = product(w.extents.subspan(2));
-    for (std::int64_t m = 0; m < w.extents[0]; ++m, stop.add_work(channels * window_size + 8))
-      quads_of_weights(Bytes{from, is_signed_} + m * channels * window_size, channels, window_size,
-                       static_cast<Quad*>(v[1].data) + m * quads_of(channels) * window_size);
-    return done;
-  }
-
- private:
-  bool is_signed_;
-  std::size_t rank_;
-};
-
 }  // namespace
 
 std::shared_ptr<const SizedKernel> integer_conv(const IntegerConv& spec) {
@@ -313,7 +285,13 @@ std::shared_ptr<const SizedKernel> fast_integer_conv(const IntegerConv& spec) {
 }
 
 std::shared_ptr<const SizedKernel> pack_weights(bool is_signed, std::size_t rank) {
-  return std::make_shared<PackWeights>(is_signed, rank);
+  return packing_kernel(rank, [=](StopCheck& stop, const std::uint8_t* w,
+                                  std::span<const std::int64_t> extents, Quad* to) {
+    const std::int64_t channels = extents[1], window_size = product(extents.subspan(2));
+    for (std::int64_t m = 0; m < extents[0]; ++m, stop.add_work(channels * window_size + 8))
+      quads_of_weights(Bytes{w, is_signed} + m * channels * window_size, channels, window_size,
+                       to + m * quads_of(channels) * window_size);
+  });
 }
 
 }  // namespace rondel::kernels

@@ -1,12 +1,11 @@
 #include "kernels/integer_product.h"
 
 #include "base/checked.h"
+#include "kernels/packing_kernel.h"
 #include "kernels/parallel_for.h"
 #include "kernels/product_tile.h"
 #include "kernels/quads.h"
 #include "kernels/threads.h"
-#include "kernels/views.h"
-#include "kernels/workspace.h"
 
 #include <algorithm>
 #include <array>
@@ -279,41 +278,6 @@ template <class Algorithm> class IntegerProductKernel final : public SizedKernel
   IntegerProduct spec_;
 };
 
-class PackPanels final : public SizedKernel {
- public:
-  PackPanels(bool is_signed, std::size_t rank)
-      : SizedKernel(1, 1), is_signed_(is_signed), rank_(rank) {}
-
-  std::int64_t workspace(std::span<const Operand> o) const override {
-    Workspace counted;
-    counted.take<std::uint8_t>(packing_size(o[0]));
-    return counted.bytes();
-  }
-
-  Status run(Context& context, std::span<const View> v) const override {
-    StopCheck stop(context);
-    Workspace workspace(v.back());
-    const Operand b = operand_of(v[0], rank_);
-    const std::uint8_t* from = row_major(stop, v[0], rank_,
-                                         workspace.take<std::uint8_t>(packing_size(b)));
-    auto* to = static_cast<Quad*>(v[1].data);
-    const std::int64_t depth = b.extents[rank_ - 2], columns = b.extents[rank_ - 1];
-    for (std::int64_t i = 0; i < product(b.extents.first(rank_ - 2)); ++i)
-      for (std::int64_t j = 0; j < columns; j += packed_panel_columns) {
-        const std::int64_t count = std::min(packed_panel_columns, columns - j);
-        quads_of_columns(from + i * depth * columns + j, columns, depth, count,
-                         packed_panel_columns, is_signed_, to);
-        to += quads_of(depth) * packed_panel_columns;
-        stop.add_work(depth * 4 + 8);
-      }
-    return done;
-  }
-
- private:
-  bool is_signed_;
-  std::size_t rank_;
-};
-
 }  // namespace
 
 std::shared_ptr<const SizedKernel> integer_product(const IntegerProduct& spec) {
@@ -324,7 +288,17 @@ std::shared_ptr<const SizedKernel> fast_integer_product(const IntegerProduct& sp
 }
 
 std::shared_ptr<const SizedKernel> pack_panels(bool is_signed, std::size_t rank) {
-  return std::make_shared<PackPanels>(is_signed, rank);
+  return packing_kernel(rank, [=](StopCheck& stop, const std::uint8_t* b,
+                                  std::span<const std::int64_t> extents, Quad* to) {
+    const std::int64_t depth = extents[rank - 2], columns = extents[rank - 1];
+    for (std::int64_t i = 0; i < product(extents.first(rank - 2)); ++i, b += depth * columns)
+      for (std::int64_t j = 0; j < columns; j += packed_panel_columns) {
+        quads_of_columns(b + j, columns, depth, std::min(packed_panel_columns, columns - j),
+                         packed_panel_columns, is_signed, to);
+        to += quads_of(depth) * packed_panel_columns;
+        stop.add_work(depth * 4 + 8);
+      }
+  });
 }
 
 }  // namespace rondel::kernels

@@ -19,7 +19,9 @@ bool repeats_single_elements(const Graph& g, NodeId n) {
   const Node& node = g.node(n);
   const ir::Type& x = g.value(node.inputs[0]).type;
   const Tensor* repeats = g.constant(node.inputs[1]);
-  if (repeats == nullptr || !x.is_tensor() || !x.has_rank()) return false;
+  // Text is copied, because its memory is counted.
+  if (repeats == nullptr || !x.is_tensor() || x.dtype() == DType::string || !x.has_rank())
+    return false;
   const ir::Ints times = ir::integers_of(*repeats);
   if (std::ssize(times) != x.rank()) return false;
   for (std::int64_t a = 0; a < x.rank(); ++a)

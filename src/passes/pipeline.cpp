@@ -148,7 +148,6 @@ const Pass optimizations[] = {remove_gradient_stops_pass,
                               fuse_multiply_add_pass,
                               expand_tiles_pass,
                               orient_products_pass,
-                              pack_bytes_pass,
                               hoist_invariants_pass,
                               common_subexpressions_pass,
                               batch_before_loop_pass,
@@ -158,9 +157,10 @@ const Pass optimizations[] = {remove_gradient_stops_pass,
                               move_into_branches_pass,
                               expand_composites_pass,
                               remove_dead_pass};
-const Pass for_storage[] = {
-    pair_optionals_pass,         pack_lists_pass,       narrow_elements_pass, narrow_branches_pass,
-    remove_dead_loop_parts_pass, hoist_invariants_pass, remove_dead_pass};
+const Pass for_storage[] = {pair_optionals_pass,   pack_lists_pass,
+                            pack_bytes_pass,       narrow_elements_pass,
+                            narrow_branches_pass,  remove_dead_loop_parts_pass,
+                            hoist_invariants_pass, remove_dead_pass};
 const Pass for_shapes[] = {fold_constants_pass,
                            forward_identities_pass,
                            simplify_states_pass,

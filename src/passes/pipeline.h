@@ -36,8 +36,9 @@ struct Pipeline {
 const Pipeline& canonicalize();
 /// Passes that only make a graph faster.
 const Pipeline& optimize();
-/// Passes that decide how lists lie in memory. They come last, because the shapes of the lists'
-/// items decide it: with `specialize`, a graph for certain shapes comes to other forms.
+/// Passes that decide how lists, and operands that are packed, lie in memory. They come last: ONNX
+/// has no form for what they make, and the shapes of the lists' items decide it: with `specialize`,
+/// a graph for certain shapes comes to other forms.
 const Pipeline& pack_storage();
 /// Passes in place of `pack_storage` for a graph of which more types are known than when it was
 /// optimized. They change no bit of a result: what rounds is computed by the same nodes.

@@ -18,9 +18,10 @@ using ::testing::HasSubstr;
 /// Ops that cannot be written: an op without results is left out, with a note; ONNX has no op for
 /// the probabilities of more than two classes of a support vector machine apart from the machine,
 /// and none that takes text apart. Only optimized graphs have the ops that passes make of
-/// containers.
-const std::set<std::string_view> not_exportable{"assertion",   "class_probabilities", "optional_if",
-                                                "optional_or", "pack_sequence",       "tokenizer"};
+/// containers and of packed bytes.
+const std::set<std::string_view> not_exportable{
+    "assertion",   "class_probabilities", "conv_packed",   "mat_mul_panels", "optional_if",
+    "optional_or", "pack_panels",         "pack_sequence", "pack_weights",   "tokenizer"};
 
 TEST(EncodeNode, EveryOpHasAWayOut) {
   for (const ir::OpDef* op : ir::all_ops())

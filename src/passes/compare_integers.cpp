@@ -3,6 +3,7 @@
 #include "ir/builder.h"
 #include "ops/scalars.h"
 #include "passes/lists.h"
+#include "passes/rewrite_nodes.h"
 
 #include <cmath>
 #include <limits>
@@ -86,11 +87,7 @@ bool narrow_comparison(Graph& g, NodeId n) {
 }  // namespace
 
 bool compare_integers(Graph& g) {
-  bool changed = false;
-  for (const ir::RegionId r : g.regions_below(ir::RegionId::root))
-    for (const NodeId n : std::vector<NodeId>(g.region(r).nodes))
-      changed = narrow_comparison(g, n) || changed;
-  return changed;
+  return rewrite_nodes(g, [&](NodeId n) { return narrow_comparison(g, n); });
 }
 
 }  // namespace rondel::passes

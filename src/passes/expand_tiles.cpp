@@ -1,10 +1,10 @@
 #include "passes/expand_tiles.h"
 
-#include "base/cancellation.h"
 #include "ir/builder.h"
 #include "ir/infer.h"
 #include "passes/lists.h"
 #include "passes/replace_value.h"
+#include "passes/rewrite_nodes.h"
 
 namespace rondel::passes {
 namespace {
@@ -32,21 +32,17 @@ bool repeats_single_elements(const Graph& g, NodeId n) {
 }  // namespace
 
 bool expand_tiles(Graph& g) {
-  bool changed = false;
-  for (const ir::RegionId r : g.regions_below(ir::RegionId::root))
-    for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) {
-      check_cancellation();
-      if (!repeats_single_elements(g, n) || !ir::rule_holds(g, n)) continue;
-      const Node node = g.node(n);
-      ir::Builder b(g, node.region);
-      b.insert_before(n);
-      b.source(node.source);
-      // An axis that is repeated once keeps its extent, as one that is broadcast with 1.
-      replace_value(g, node.outputs[0], b("expand", {node.inputs[0], node.inputs[1]}));
-      g.erase_node(n);
-      changed = true;
-    }
-  return changed;
+  return rewrite_nodes(g, [&](NodeId n) {
+    if (!repeats_single_elements(g, n) || !ir::rule_holds(g, n)) return false;
+    const Node node = g.node(n);
+    ir::Builder b(g, node.region);
+    b.insert_before(n);
+    b.source(node.source);
+    // An axis that is repeated once keeps its extent, as one that is broadcast with 1.
+    replace_value(g, node.outputs[0], b("expand", {node.inputs[0], node.inputs[1]}));
+    g.erase_node(n);
+    return true;
+  });
 }
 
 }  // namespace rondel::passes

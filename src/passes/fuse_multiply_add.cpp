@@ -2,6 +2,7 @@
 
 #include "ir/builder.h"
 #include "ir/infer.h"
+#include "passes/rewrite_nodes.h"
 
 #include <array>
 
@@ -50,10 +51,7 @@ bool rewrite(Graph& g, NodeId n) {
 }  // namespace
 
 bool fuse_multiply_add(Graph& g) {
-  bool changed = false;
-  for (const ir::RegionId r : g.regions_below(ir::RegionId::root))
-    for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) changed |= rewrite(g, n);
-  return changed;
+  return rewrite_nodes(g, [&](NodeId n) { return rewrite(g, n); });
 }
 
 }  // namespace rondel::passes

@@ -1,9 +1,9 @@
 #include "passes/orient_products.h"
 
-#include "base/cancellation.h"
 #include "ir/builder.h"
 #include "ir/permutation.h"
 #include "passes/loop_body.h"
+#include "passes/rewrite_nodes.h"
 
 #include <algorithm>
 
@@ -113,19 +113,16 @@ bool store_transposed(Graph& g, NodeId n, std::size_t side) {
 }  // namespace
 
 bool orient_products(Graph& g) {
-  bool changed = false;
-  for (const ir::RegionId r : g.regions_below(ir::RegionId::root))
-    for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) {
-      check_cancellation();
-      if (!is_product(g.node(n))) continue;
-      if (give_transposed(g, n)) changed = true;
-      for (const std::size_t side : {0U, 1U}) {
-        while (read_untransposed(g, n, side)) changed = true;
-        if (store_transposed(g, n, side)) changed = true;
-        if (store_before_loop(g, n, side)) changed = true;
-      }
+  return rewrite_nodes(g, [&](NodeId n) {
+    if (!is_product(g.node(n))) return false;
+    bool changed = give_transposed(g, n);
+    for (const std::size_t side : {0U, 1U}) {
+      while (read_untransposed(g, n, side)) changed = true;
+      if (store_transposed(g, n, side)) changed = true;
+      if (store_before_loop(g, n, side)) changed = true;
     }
-  return changed;
+    return changed;
+  });
 }
 
 }  // namespace rondel::passes

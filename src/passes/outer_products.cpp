@@ -1,9 +1,9 @@
 #include "passes/outer_products.h"
 
-#include "base/cancellation.h"
 #include "ir/builder.h"
 #include "ir/infer.h"
 #include "ir/permutation.h"
+#include "passes/rewrite_nodes.h"
 
 namespace rondel::passes {
 namespace {
@@ -52,17 +52,13 @@ bool is_outer_product(const Graph& g, const Node& n) {
 }
 
 bool outer_products(Graph& g) {
-  bool changed = false;
-  for (const ir::RegionId r : g.regions_below(ir::RegionId::root))
-    for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) {
-      check_cancellation();
-      if (!is_outer_product(g, g.node(n)) ||
-          is_narrow(g.value(g.node(n).outputs[0]).type.dtype()) || !ir::rule_holds(g, n))
-        continue;
-      replace(g, n);
-      changed = true;
-    }
-  return changed;
+  return rewrite_nodes(g, [&](NodeId n) {
+    if (!is_outer_product(g, g.node(n)) || is_narrow(g.value(g.node(n).outputs[0]).type.dtype()) ||
+        !ir::rule_holds(g, n))
+      return false;
+    replace(g, n);
+    return true;
+  });
 }
 
 }  // namespace rondel::passes

@@ -1,8 +1,8 @@
 #include "passes/pack_bytes.h"
 
-#include "base/cancellation.h"
 #include "ir/builder.h"
 #include "passes/loop_body.h"
+#include "passes/rewrite_nodes.h"
 
 #include <algorithm>
 #include <string_view>
@@ -82,17 +82,13 @@ void read_packed(Graph& g, NodeId id, ValueId packed) {
 }  // namespace
 
 bool pack_bytes(Graph& g, const ir::Evaluator& evaluate) {
-  bool changed = false;
-  for (const ir::RegionId r : g.regions_below(ir::RegionId::root))
-    for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) {
-      check_cancellation();
-      if (!is_suitable(g, n)) continue;
-      const ValueId packed = packed_operand(g, n, evaluate);
-      if (packed == ValueId::none) continue;
-      read_packed(g, n, packed);
-      changed = true;
-    }
-  return changed;
+  return rewrite_nodes(g, [&](NodeId n) {
+    if (!is_suitable(g, n)) return false;
+    const ValueId packed = packed_operand(g, n, evaluate);
+    if (packed == ValueId::none) return false;
+    read_packed(g, n, packed);
+    return true;
+  });
 }
 
 }  // namespace rondel::passes

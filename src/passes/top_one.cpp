@@ -1,10 +1,10 @@
 #include "passes/top_one.h"
 
-#include "base/cancellation.h"
 #include "ir/builder.h"
 #include "ir/infer.h"
 #include "passes/lists.h"
 #include "passes/replace_value.h"
+#include "passes/rewrite_nodes.h"
 
 namespace rondel::passes {
 namespace {
@@ -39,15 +39,11 @@ void find_the_greatest(Graph& g, NodeId n) {
 }  // namespace
 
 bool top_one(Graph& g) {
-  bool changed = false;
-  for (const ir::RegionId r : g.regions_below(ir::RegionId::root))
-    for (const NodeId n : std::vector<NodeId>(g.region(r).nodes)) {
-      check_cancellation();
-      if (!finds_the_greatest(g, n) || !ir::rule_holds(g, n)) continue;
-      find_the_greatest(g, n);
-      changed = true;
-    }
-  return changed;
+  return rewrite_nodes(g, [&](NodeId n) {
+    if (!finds_the_greatest(g, n) || !ir::rule_holds(g, n)) return false;
+    find_the_greatest(g, n);
+    return true;
+  });
 }
 
 }  // namespace rondel::passes

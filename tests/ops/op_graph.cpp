@@ -65,16 +65,11 @@ OpGraph op_graph(const OpCase& c, std::size_t outputs, KnownTypes known) {
   return made;
 }
 
-ir::Graph compiled(ir::Graph g) {
+std::vector<Value> run_graph(ir::Graph g, const std::vector<Value>& feeds, compile::Execution how,
+                             bool check_mode, int threads) {
   passes::PassOptions options;
   options.evaluate = compile::make_evaluator();
   passes::run_pipelines(g, options, {.verify = true});
-  return g;
-}
-
-std::vector<Value> run_graph(ir::Graph g, const std::vector<Value>& feeds, compile::Execution how,
-                             bool check_mode, int threads) {
-  g = compiled(std::move(g));
   compile::BuildContext context;
   context.graph = std::make_shared<const ir::Graph>(std::move(g));
   context.compiler = std::make_shared<compile::TieredCompiler>(how, check_mode, threads > 1);

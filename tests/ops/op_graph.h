@@ -18,9 +18,6 @@ struct OpGraph {
 /// constants.
 OpGraph op_graph(const OpCase&, std::size_t outputs, KnownTypes);
 
-/// The graph after the passes.
-ir::Graph compiled(ir::Graph);
-
 /// Runs the passes and the graph.
 std::vector<Value> run_graph(ir::Graph, const std::vector<Value>& feeds, compile::Execution,
                              bool check_mode = false, int threads = 1);

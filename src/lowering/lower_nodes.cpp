@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 namespace rondel::lowering {
 namespace {
@@ -66,6 +67,31 @@ class NodeEmitter : public ops::Emitter {
     if (node_.outputs.at(j) == ValueId::none) return false;
     const ops::BufferPart &from = operand(k).part, &to = sink(j).part;
     return from.buffer >= 0 && from.buffer == to.buffer && from.leading.empty();
+  }
+  bool in_row_major_order(std::size_t k) const override {
+    const ir::Type& whole = input(k);
+    std::set<ValueId> seen = {node_.inputs[k]};
+    std::vector<ValueId> open(seen.begin(), seen.end());
+    while (!open.empty()) {
+      const ValueId v = open.back();
+      open.pop_back();
+      if (std::ranges::all_of(type(v).extents(), [](const ir::Extent& e) { return e == 1; }))
+        continue;
+      if (type(v).extents() != whole.extents()) return false;
+      const auto operand = s_.operands.find(v);
+      if (operand != s_.operands.end() && operand->second.part.buffer >= 0) {
+        const ops::BufferPart& part = operand->second.part;
+        if (!part.whole || !s_.builder.buffer(part.buffer).contiguous) return false;
+        continue;
+      }
+      const NodeId producer = s_.graph.value(v).producer;
+      if (producer == NodeId::none ||
+          ops::meaning_as<ops::ElementWise>(*s_.graph.node(producer).op) == nullptr)
+        return false;
+      for (const ValueId from : s_.graph.node(producer).inputs)
+        if (from != ValueId::none && seen.insert(from).second) open.push_back(from);
+    }
+    return true;
   }
 
  private:

@@ -61,6 +61,10 @@ class Emitter {
   /// Whether output j shares its buffer with input k, so that the buffer holds the elements of the
   /// input at first.
   virtual bool in_place(std::size_t j, std::size_t k) const = 0;
+  /// Whether neighbouring axes of input k are one axis where it is read: its elements lie one after
+  /// the other in row-major order, or are computed one by one from such values of its extents. Else
+  /// an index over several axes costs a division and a remainder for each element.
+  virtual bool in_row_major_order(std::size_t k) const = 0;
 
   /// The index along `axis` of input k for index `at` of the result's axis, of extent `result`, to
   /// which it is broadcast: 0 if the extent of the input is 1, else `at`.

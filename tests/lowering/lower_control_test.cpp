@@ -486,6 +486,21 @@ TEST(LowerControl, EveryCauseIsTold) {
   EXPECT_THAT(why_not(l), testing::EndsWith("and 1 other reason"));
 }
 
+/// An index over the axes of a state that has room for more would be divided for each element.
+TEST(LowerControl, RowsOfAStateThatGrowsAreNested) {
+  const LoweredRegion l = lowered(R"(graph "g" (%x0: f32[2, P, 64], %one: f32[2, 1, 64], %n: i64[]) {
+    %y, %s, _ = loop trips=%n states=(%x0) { body(%i, %go, %x: f32[2, ?, 64]) {
+      %next = concat(%x, %one) axis=1
+      %sum = reduce_sum(%next) keepdims=0
+      yield go=%go states=(%next) items=(%sum)
+    } }
+    yield %y, %s })");
+  ASSERT_TRUE(l.program) << why_not(l);
+  EXPECT_TRUE(std::ranges::none_of(l.program->code, [](const scalar::Inst& i) {
+    return i.op == scalar::Op::div;
+  })) << scalar::to_text(*l.program);
+}
+
 TEST(LowerControl, WhatFollowsFromACauseIsCounted) {
   const LoweredRegion l = lowered(R"(graph "g" (%x0: f32[1, 4, 4], %p: f32[1, 1, 4], %n: i64[]) {
     %y, _ = loop trips=%n states=(%x0) { body(%i, %go, %x: f32[1, 4, 4]) {

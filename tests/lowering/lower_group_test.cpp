@@ -1,4 +1,5 @@
 // Which classes of shapes tell enough to write the program of a group, and what it computes.
+#include "base/error.h"
 #include "ir/text.h"
 #include "lowering/extract.h"
 #include "lowering/lower.h"
@@ -82,6 +83,47 @@ TEST(LowerGroup, ShortRowsAreWrittenWhereTheyBelong) {
       EXPECT_EQ(out.at("y").data_as<float>()[4 * row + k], (most - of[k]) * sum);
     }
   }
+}
+
+/// The program of a graph that is one group, for these inputs.
+std::shared_ptr<const scalar::Program> program_of(const ir::Graph& g,
+                                                  const std::vector<Value>& inputs) {
+  const ir::TypeEnvironment k = ir::type_environment(g);
+  const auto groups = group_nodes(g, ir::RegionId::root, k.types, Sharing::steps);
+  invariant(groups.size() == 1, "{} groups", groups.size());
+  std::vector<Value> values;
+  std::vector<ir::Type> declared;
+  for (const ir::ValueId v : groups[0].inputs) {
+    declared.push_back(k.types[ir::index(v)]);
+    const bool is_param = g.value(v).producer == ir::NodeId::none;
+    values.push_back(is_param ? inputs.at(static_cast<std::size_t>(g.value(v).position))
+                              : Value(*g.constant(v)));
+  }
+  return lower_group(extract(g, groups[0]), groups[0].by_rows,
+                     classify(values, declared, groups[0].value_inputs), {});
+}
+
+/// Rows over several axes are one row where their elements follow each other. An index over them
+/// would cost a division and a remainder for each element elsewhere.
+TEST(LowerGroup, RowsOverAxesThatAreNotOneInMemoryAreNested) {
+  const auto splits = [](std::string_view body, std::span<const std::int64_t> strides) {
+    const ir::Graph g = ir::parse(
+        "graph \"g\" (%x: f32[2, 3, 64], %w: f32[64], %f: f32[]) {\n"
+        "%last: i64[2] = constant value=i64[2] {1, 2}\n" +
+        std::string(body) + "%s = reduce_sum(%e, %last)\nyield %s }");
+    const Tensor x = Tensor::zeros(DType::f32, {2, 300, 128});
+    const auto program = program_of(g, {x.strided(0, {2, 3, 64}, {strides.begin(), strides.end()}),
+                                        Tensor::zeros(DType::f32, {64}),
+                                        Tensor::zeros(DType::f32, {})});
+    return std::ranges::any_of(program->code,
+                               [](const scalar::Inst& i) { return i.op == scalar::Op::div; });
+  };
+  const std::int64_t adjacent[]{192, 64, 1}, with_room[]{300 * 64, 64, 1}, wide[]{384, 128, 1};
+  EXPECT_TRUE(splits("%e = mul(%x, %x)\n", adjacent));
+  EXPECT_TRUE(splits("%a = mul(%x, %f)\n%e = mul(%a, %a)\n", adjacent));
+  EXPECT_FALSE(splits("%e = mul(%x, %w)\n", adjacent)) << "w has one axis of them";
+  EXPECT_FALSE(splits("%e = exp(%x)\n", with_room));
+  EXPECT_FALSE(splits("%e = exp(%x)\n", wide));
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ ReducedElements::ReducedElements(Emitter& e, const Indices& out) : e_(e) {
     if (is_reduced) count_ = count_ * e.extent(0, axis);
     if (!is_reduced || keep) ++from;
   }
-  if (across_rows()) return;
+  if (across_rows() || !e.in_row_major_order(0)) return;
   const std::size_t n = axes_.size();
   while (in_row_ < n && axes_[n - in_row_ - 1] + 1 == axes_[n - in_row_]) ++in_row_;
 }

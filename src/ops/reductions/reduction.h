@@ -20,8 +20,8 @@ class ReducedElements {
  public:
   ReducedElements(Emitter&, const Indices& out);
   Ex count() const { return count_; }
-  /// The extents of the reduced axes. Those at the end of x that follow each other are one axis:
-  /// the row, whose elements are adjacent.
+  /// The extents of the reduced axes. If x is in row-major order, those at its end that follow each
+  /// other are one axis: the row, whose elements are adjacent.
   std::vector<Ex> extents() const;
   /// Whether the last axis is kept: neighbours in memory belong to other results. They are then
   /// folded in chains, in every program, so that the order does not depend on what is known.

@@ -111,6 +111,25 @@ def test_views_that_a_product_reads(view, known, monkeypatch):
         agree(sessions, feeds, machine.run_model(made, feeds), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("shape", [[6, 4, 5], [3, 2, 4, 5], [3, 2, 2, 10], [2, 3, 10, 2], [2, 3, 2, 10]], ids=str)
+def test_reshapes_of_what_a_trip_computes(shape, monkeypatch):
+    """All extents are numbers in the file: as many matrices as before, and of the same rows and columns only in the first two."""
+    constant = f"to = Constant <value = int64[{len(shape)}] {{{', '.join(map(str, shape))}}}> ()"
+    made = model(f"""main (float[2,3,4,5] x, float[3,{shape[-2]}] w, int64 n) => (float[2,3,4,5] last, float[{", ".join("rstuv"[: len(shape) + 1])}] y) {{
+      last, y = Loop (n, , x) <body = b (int64 i, bool go, float[2,3,4,5] s) => (bool on, float[2,3,4,5] t, float[{", ".join("abcd"[: len(shape)])}] item) {{
+        on = Identity (go)
+        t = Cos (s)
+        {constant}
+        view = Reshape (t, to)
+        item = MatMul (w, view)
+      }}>
+    }}""")
+    sessions = in_all_ways(made, monkeypatch)
+    feeds = {"x": RNG.standard_normal((2, 3, 4, 5)).astype(np.float32), "w": RNG.standard_normal((3, shape[-2])).astype(np.float32), "n": np.array(3)}
+    agree(sessions, feeds, machine.run_model(made, feeds), rtol=1e-4, atol=1e-5)
+    assert ("reads in place: 'view' (Reshape)" in schedule_of(made)) == (shape[-2:] == [4, 5])
+
+
 @pytest.mark.parametrize("extents", [(1, 1, 1), (1, 2, 2), (2, 1, 3), (3, 2, 1)], ids=str)
 @pytest.mark.parametrize("known", [False, True])
 def test_views_of_small_states(extents, known, monkeypatch):

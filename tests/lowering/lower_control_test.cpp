@@ -488,7 +488,8 @@ TEST(LowerControl, EveryCauseIsTold) {
 
 /// An index over the axes of a state that has room for more would be divided for each element.
 TEST(LowerControl, RowsOfAStateThatGrowsAreNested) {
-  const LoweredRegion l = lowered(R"(graph "g" (%x0: f32[2, P, 64], %one: f32[2, 1, 64], %n: i64[]) {
+  const LoweredRegion l = lowered(
+      R"(graph "g" (%x0: f32[2, P, 64], %one: f32[2, 1, 64], %n: i64[]) {
     %y, %s, _ = loop trips=%n states=(%x0) { body(%i, %go, %x: f32[2, ?, 64]) {
       %next = concat(%x, %one) axis=1
       %sum = reduce_sum(%next) keepdims=0

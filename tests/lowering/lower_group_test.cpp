@@ -112,9 +112,9 @@ TEST(LowerGroup, RowsOverAxesThatAreNotOneInMemoryAreNested) {
         "%last: i64[2] = constant value=i64[2] {1, 2}\n" +
         std::string(body) + "%s = reduce_sum(%e, %last)\nyield %s }");
     const Tensor x = Tensor::zeros(DType::f32, {2, 300, 128});
-    const auto program = program_of(g, {x.strided(0, {2, 3, 64}, {strides.begin(), strides.end()}),
-                                        Tensor::zeros(DType::f32, {64}),
-                                        Tensor::zeros(DType::f32, {})});
+    const auto program = program_of(
+        g, {x.strided(0, {2, 3, 64}, {strides.begin(), strides.end()}),
+            Tensor::zeros(DType::f32, {64}), Tensor::zeros(DType::f32, {})});
     return std::ranges::any_of(program->code,
                                [](const scalar::Inst& i) { return i.op == scalar::Op::div; });
   };

@@ -53,8 +53,8 @@ class Grouper {
     if (fuse_)
       for (std::size_t k = 0; k < groups_.size(); ++k) join_rows(k);
     if (sharing_ == Sharing::parts) {
-      take_views_in();
       for (std::size_t k = 0; k < groups_.size(); ++k) take_elements_in(k);
+      take_views_in();
     }
     if (remarks_ != nullptr) report_apart();
     std::erase_if(groups_, [](const Group& group) { return group.nodes.empty(); });
@@ -227,44 +227,74 @@ class Grouper {
     return {found.begin(), found.end()};
   }
 
-  /// Moves the nodes that give a beginning or the matrices of a buffer into the group of each
-  /// product that reads them. A view of a view follows it there.
+  /// Moves views into the groups that read them, where each of these can read the view's input in
+  /// place. A view of a view follows it there.
   void take_views_in() {
+    std::map<NodeId, std::size_t> group_of_node;
+    for (std::size_t k = 0; k < groups_.size(); ++k)
+      for (const NodeId n : groups_[k].nodes) group_of_node.emplace(n, k);
     std::map<NodeId, std::set<std::size_t>> taken;
     for (std::size_t m = groups_.size(); m-- > 0;) {
-      Group& maker = groups_[m];
-      if (maker.nodes.size() != 1) continue;
-      const NodeId view = maker.nodes[0];
-      const bool beginning = is_beginning(view);
-      if (!beginning && !keeps_matrices(view)) continue;
-      const ValueId v = g_.node(view).outputs[0];
-      const std::optional<std::set<std::size_t>> products = products_that_read(v, taken,
-                                                                               !beginning);
-      if (!products) continue;
-      for (const std::size_t k : *products)
-        groups_[k].nodes.insert(groups_[k].nodes.begin() + 1, view);
-      maker.nodes.clear();
-      group_of_.erase(v);
-      taken.emplace(view, *products);
+      if (groups_[m].nodes.size() != 1) continue;
+      const NodeId view = groups_[m].nodes[0];
+      if (ops::meaning_as<ops::ViewMeaning>(*g_.node(view).op) == nullptr) continue;
+      std::set<std::size_t> readers;
+      const std::vector<ir::Use>& uses = g_.value(g_.node(view).outputs[0]).uses;
+      const bool all = std::ranges::all_of(uses, [&](const ir::Use& use) {
+        if (use.node == NodeId::none || g_.node(use.node).region != region_) return false;
+        const auto outer = taken.find(use.node);
+        if (outer != taken.end() && use.index != 0) return false;
+        const std::set<std::size_t> groups = outer != taken.end()
+                                                 ? outer->second
+                                                 : std::set{group_of_node.at(use.node)};
+        readers.insert(groups.begin(), groups.end());
+        return std::ranges::all_of(groups, [&](std::size_t k) { return reads_in_place(k, view, use); });
+      });
+      if (!all || readers.empty()) continue;
+      for (const std::size_t k : readers) {
+        Group& reader = groups_[k];
+        reader.nodes.insert(reader.nodes.end() - static_cast<std::ptrdiff_t>(reader.views++), view);
+      }
+      groups_[m].nodes.clear();
+      group_of_.erase(g_.node(view).outputs[0]);
+      taken.emplace(view, std::move(readers));
     }
   }
-  /// The groups that read v, if all of them are products of this region, and there are some;
-  /// `taken`: the views that are in such groups already. `right`: the products read v as their
-  /// right operand. (The rows of a stack on the left may be multiplied as one matrix, whose sums
-  /// have another order.)
-  std::optional<std::set<std::size_t>> products_that_read(
-      ValueId v, const std::map<NodeId, std::set<std::size_t>>& taken, bool right) const {
-    std::set<std::size_t> products;
-    for (const ir::Use& use : g_.value(v).uses) {
-      if (use.node == NodeId::none || g_.node(use.node).region != region_) return std::nullopt;
-      if (const auto view = taken.find(use.node);
-          view != taken.end() && use.index == 0 && !(right && is_beginning(use.node)))
-        products.insert(view->second.begin(), view->second.end());
-      else if (is_product(g_.node(use.node)) && (!right || use.index == 1))
-        products.insert(group_of_.at(g_.node(use.node).outputs[0]));
-      else return std::nullopt;
-    }
-    return products.empty() ? std::nullopt : std::optional(products);
+  /// Whether the nodes of a group can read the view where its input lies. `use`: by a node of the
+  /// group, or by another of its views.
+  bool reads_in_place(std::size_t group, NodeId view, const ir::Use& use) const {
+    const ir::Node& reader = g_.node(use.node);
+    if (!is_product(g_.node(groups_[group].nodes[0])))
+      return reads_rows_in_place(groups_[group], group, view, use);
+    // A product reads a beginning or, on the right, matrices. (The rows of a stack on the left may
+    // be multiplied as one matrix, whose sums have another order.)
+    if (is_beginning(view)) return true;
+    return keeps_matrices(view) && use.index == (is_product(reader) ? 1 : 0) &&
+           !is_beginning(use.node);
+  }
+  /// The same for nodes that read elements, one by one.
+  bool reads_rows_in_place(const Group& group, std::size_t number, NodeId n,
+                           const ir::Use& use) const {
+    const ir::Node &node = g_.node(n), &reader = g_.node(use.node);
+    const auto* view = ops::meaning_as<ops::ViewMeaning>(*node.op);
+    const ValueId x = node.inputs[0];
+    const ir::Type &from = type(x), &to = type(node.outputs[0]);
+    const bool by_elements = ops::is_elementwise(*reader.op) ||
+                             (ops::is_reduction(*reader.op) && use.index == 0) ||
+                             ops::meaning_as<ops::ViewMeaning>(*reader.op) != nullptr;
+    if (!by_elements || group.by_rows || view->keeps_rows == nullptr || !has_elements(from) ||
+        !has_elements(to) || !view->keeps_rows(node, from, to))
+      return false;
+    const auto made = group_of_.find(x);
+    const ValueId next = next_state(x);
+    const auto written = next == ValueId::none ? group_of_.end() : group_of_.find(next);
+    return (made == group_of_.end() || made->second != number) &&
+           (written == group_of_.end() || written->second >= number);
+  }
+  /// Whether a value of the type may have several elements, which are then in memory.
+  static bool has_elements(const ir::Type& t) {
+    return t.is_tensor() && t.has_rank() &&
+           !std::ranges::all_of(t.extents(), [](const ir::Extent& e) { return e == 1; });
   }
   static bool is_product(const ir::Node& node) {
     return ops::meaning_as<ops::LoopNest>(*node.op) != nullptr && ops::reads_buffers(*node.op);
@@ -282,7 +312,7 @@ class Grouper {
     if (from.by_rows) return;
     std::set<NodeId> readers{group.nodes[0]};
     std::vector<NodeId> taken;
-    for (std::size_t k = from.nodes.size() - from.inlined; k-- > 0;) {
+    for (std::size_t k = from.computed().size(); k-- > 0;) {
       const ir::Node& node = g_.node(from.nodes[k]);
       if (!ops::is_elementwise(*node.op) ||
           !same_extents(type(node.outputs[0]), type(reduction.inputs[0])))
@@ -430,10 +460,9 @@ class Grouper {
       }
     }
     const std::set<ValueId> outside = read_outside(group);
-    const std::size_t own = is_product(g_.node(group.nodes[0])) ? 1 : group.nodes.size();
-    for (const NodeId n : std::span(group.nodes).first(own))
+    for (const NodeId n : group.computed())
       for (const ValueId v : g_.node(n).outputs)
-        if (v != ValueId::none && (outside.contains(v) || group.nodes.size() == 1))
+        if (v != ValueId::none && (outside.contains(v) || group.computed().size() == 1))
           group.outputs.push_back(v);
   }
 

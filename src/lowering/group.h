@@ -2,6 +2,7 @@
 #include "ir/infer.h"
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,7 @@ namespace rondel::lowering {
 
 /// Nodes of a region that become one step.
 struct Group {
-  /// In order; but a product is followed by the nodes whose results it reads in place.
+  /// In order; but behind the others are those in `inlined`, then those in `views`.
   std::vector<ir::NodeId> nodes = {};
   /// Values from outside the group, each once, in order of first use.
   std::vector<ir::ValueId> inputs = {};
@@ -17,9 +18,20 @@ struct Group {
   bool program = false;  ///< one scalar program; otherwise a single node of another kind
   /// The nodes run row by row (`RowSchedule`); otherwise they give elements of one index space.
   bool by_rows = false;
-  /// So many of the nodes, the last ones, compute the elements of the first node's input 0 where
-  /// it reads them: these have no memory.
+  /// So many of the nodes compute the elements of the first node's input 0 where it reads them:
+  /// these have no memory.
   std::size_t inlined = 0;
+  /// So many of the nodes, the last ones, are views, which the others read where the input of the
+  /// view lies. Other groups may have the same views.
+  std::size_t views = 0;
+  /// The nodes whose results are stored or kept in registers.
+  std::span<const ir::NodeId> computed() const {
+    return std::span(nodes).first(nodes.size() - inlined - views);
+  }
+  std::span<const ir::NodeId> inlined_nodes() const {
+    return std::span(nodes).subspan(nodes.size() - inlined - views, inlined);
+  }
+  std::span<const ir::NodeId> view_nodes() const { return std::span(nodes).last(views); }
   /// Indices of the inputs whose values the types depend on, and of those whose values the program
   /// depends on, too.
   std::vector<std::size_t> value_inputs = {}, program_values = {};
@@ -32,11 +44,11 @@ enum class Sharing {
   /// stay in registers; and reductions of rows with what makes and what reads their rows
   /// (`RowSchedule`).
   steps,
-  /// For groups whose program is part of a larger one. As above, and a product's group takes in the
-  /// nodes that give a beginning of a buffer (`ReadingView::is_beginning`) or its matrices
-  /// (`ViewMeaning::keeps_matrices`) that only products read, each of which has them in its group;
-  /// and that of another reduction those that compute elements for the reduction alone. They copy
-  /// and store nothing then.
+  /// For groups whose program is part of a larger one. As above, and a reduction's group takes in
+  /// the nodes that compute elements for the reduction alone, and views are in each group that
+  /// reads them, if all can read them in place: a product the beginning of a buffer
+  /// (`ReadingView::is_beginning`) or its matrices (`ViewMeaning::keeps_matrices`), other nodes
+  /// rows (`ViewMeaning::keeps_rows`). These nodes copy and store nothing then.
   parts,
 };
 

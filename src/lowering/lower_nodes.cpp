@@ -261,18 +261,21 @@ void define_view(LoweringScope& s, NodeId n, const std::vector<Ex>& extents) {
   Operand result = of;
   result.part.whole = false;
   result.extents = extents;
-  const bool is_beginning = ops::meaning_as<ops::ReadingView>(*node.op) != nullptr;
-  if (!is_beginning) {
+  const auto* reading = ops::meaning_as<ops::ReadingView>(*node.op);
+  if (reading == nullptr || reading->is_beginning == nullptr ||
+      !reading->is_beginning(s.graph, node)) {
     const auto place = [&s, n, view, extents](const Indices& out) {
       return PlaceEmitter(s, n, &extents).place_of(*view, out);
     };
     result.load = [of, place](const Indices& i) { return of.load(place(i)); };
-    result.part.matrix = [&s, place, matrix = of.part.matrix](Indices batch) {
-      batch.resize(batch.size() + 2, s.builder.index(0));
-      Indices there = place(batch);
-      there.resize(there.size() - 2);
-      return matrix ? matrix(there) : there;
-    };
+    if (view->keeps_matrices)
+      result.part.matrix = [&s, place, matrix = of.part.matrix](Indices batch) {
+        batch.resize(batch.size() + 2, s.builder.index(0));
+        Indices there = place(batch);
+        there.resize(there.size() - 2);
+        return matrix ? matrix(there) : there;
+      };
+    else result.part = {};
   }
   s.operands.insert_or_assign(node.outputs[0], std::move(result));
 }

@@ -54,27 +54,23 @@ void RegionLowering::group(const Group& g, const LoopContext* around, Ex t) {
   for (const NodeId n : g.nodes)
     for (const ir::Symbol name : tree_.measures(n)) measure(name);
   const bool whole = ops::writes_buffers(*node.op);
-  const auto views = std::span(g.nodes).subspan(whole ? 1 : g.nodes.size());
-  for (const NodeId n : views) view(n);
-  const auto others = std::span(g.nodes).first(g.nodes.size() - views.size());
+  for (const NodeId n : g.view_nodes()) view(n);
+  const auto others = std::span(g.nodes).first(g.nodes.size() - g.views);
   for (const NodeId n : others) find_extents(n);
   if (node.is_loop()) return loop(g.nodes[0]);
   for (const NodeId n : others) check_rule(n);
   const NestScope nest(scope_.notes, [&] {
-    return scope_.notes->nest(std::span(g.nodes).first(g.nodes.size() - g.inlined),
-                              environment_.types);
+    return scope_.notes->nest(g.computed(), environment_.types);
   });
   if (scope_.notes != nullptr) note_group(g, around);
-  const auto nodes = std::span(g.nodes).first(g.nodes.size() - g.inlined);
   if (g.inlined > 0)
-    define_inlined(scope_, node.inputs[0], std::span(g.nodes).last(g.inlined),
-                   extents_of(node.inputs[0]));
+    define_inlined(scope_, node.inputs[0], g.inlined_nodes(), extents_of(node.inputs[0]));
   for (const ValueId v : g.outputs)
     if (!tree_.kernel_finds_extents(g.nodes[0]))
       scope_.sinks.insert_or_assign(v, sink_for(v, whole ? nullptr : around, t, !whole));
   if (whole) on_buffers(g);
   else if (g.by_rows) by_rows(tree_.rows(g));
-  else lower_nodes(scope_, nodes);
+  else lower_nodes(scope_, g.computed());
 }
 
 void RegionLowering::by_rows(const RowSchedule& rows) {

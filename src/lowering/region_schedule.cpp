@@ -24,16 +24,13 @@ std::string counted(std::int64_t n) {
 
 void RegionLowering::note_group(const Group& group, const LoopContext* around) {
   ScheduleNotes& notes = *scope_.notes;
-  const auto computed = std::span(group.nodes).first(group.nodes.size() - group.inlined);
   std::vector<std::pair<ValueId, std::string>> places;
-  const bool whole = ops::writes_buffers(*tree_.graph().node(group.nodes[0]).op);
-  for (const NodeId n : whole ? computed.first(1) : computed)
+  for (const NodeId n : group.computed())
     for (const ValueId v : tree_.graph().node(n).outputs)
       if (v != ValueId::none) places.emplace_back(v, place_of(v, group, around));
   notes.note_places(places);
-  notes.note_computed_at(group.nodes[0], std::span(group.nodes).last(group.inlined));
-  if (whole && computed.size() > 1)
-    notes.note("reads in place: " + notes.names(computed.subspan(1)));
+  notes.note_computed_at(group.nodes[0], group.inlined_nodes());
+  if (group.views > 0) notes.note("reads in place: " + notes.names(group.view_nodes()));
   if (const auto at = tree_.remarks().find(group.nodes[0]); at != tree_.remarks().end())
     for (const std::string& why : at->second) notes.note(why);
 }

@@ -72,8 +72,7 @@ void RegionTree::visit_group(const Group& group, Position at) {
   }
   for (const ValueId v : group.outputs)
     if (!node.is_loop()) check_extents(v);
-  if (ops::reads_buffers(*node.op))  // what it reads in place
-    for (const NodeId n : std::span(group.nodes).subspan(1)) check_extents(g_.node(n).outputs[0]);
+  for (const NodeId n : group.view_nodes()) check_extents(g_.node(n).outputs[0]);
   for (const ValueId v : node.inputs)
     if (ops::reads_buffers(*node.op) && v != ValueId::none && type(v).is_tensor() &&
         type(v).has_rank() && !extents_known(v) && !begins_with_buffer(v))

@@ -185,7 +185,14 @@ struct ViewMeaning : Elements {
   /// The result has the elements of the first input, in row-major order: where it is no view, it is
   /// a copy.
   bool keeps_order = false;
+  /// Whether each row of the result, along its last axis, is read along the last axis of the first
+  /// input (or is one element of it), and no index costs a division: a loop over elements reads the
+  /// input as fast as a copy of the result. Null: never. For types with ranks.
+  using KeepsRows = bool (*)(const ir::Node&, const ir::Type& input, const ir::Type& result);
+  KeepsRows keeps_rows = nullptr;
 };
+/// For `ViewMeaning::keeps_rows`.
+inline bool always_keeps_rows(const ir::Node&, const ir::Type&, const ir::Type&) { return true; }
 
 /// `loop` and `if`, which the passes and the runtime implement.
 struct Control : ir::Meaning {};

@@ -109,11 +109,22 @@ std::optional<std::vector<Tensor>> reshaped_view(const ir::Attributes&,
   return std::vector<Tensor>{x.reshaped(shapes[0])};
 }
 
+/// Whether only axes of extent 1 are added or removed.
+bool keeps_longer_axes(const ir::Node&, const ir::Type& x, const ir::Type& y) {
+  const auto longer = [](const ir::Type& t) {
+    ir::Extents extents = t.extents();
+    std::erase_if(extents, [](const ir::Extent& e) { return e == 1; });
+    return extents;
+  };
+  return longer(x) == longer(y) && std::ranges::all_of(longer(x), &ir::Extent::known_or_symbolic);
+}
+
 }  // namespace
 
 std::shared_ptr<const ir::Meaning> reshaping() {
   auto meaning = view_of_matrices(reshaped_view, reshaped_element);
   meaning->keeps_order = true;
+  meaning->keeps_rows = keeps_longer_axes;
   return meaning;
 }
 

@@ -60,6 +60,12 @@ Ex expanded_element(Emitter& e, std::size_t, const Indices& out) {
   return e.load_broadcast(0, out);
 }
 
+std::shared_ptr<const ir::Meaning> expansion() {
+  auto meaning = view_of_matrices(expanded_view, expanded_element, broadcast_extents);
+  meaning->keeps_rows = always_keeps_rows;
+  return meaning;
+}
+
 std::vector<ir::ValueId> expand_gradient(ir::Builder& b, const ir::Node& node,
                                          std::span<const ir::ValueId> adjoints) {
   return {summed_to(b, adjoints[0], node.inputs[0]), ir::ValueId::none};
@@ -70,7 +76,7 @@ const ir::OpEntry expand{{
     .doc = "y = x broadcast with a shape",
     .inputs = {{"x"}, {"shape"}},
     .type = expand_rule,
-    .meaning = view_of_matrices(expanded_view, expanded_element, broadcast_extents),
+    .meaning = expansion(),
     .value_inputs = {1},
     .can_fail = unless_known({1}),
     .gradient = expand_gradient,

@@ -19,8 +19,10 @@ struct ReadingView : ViewMeaning {
 inline auto reading_view(ViewMeaning::Fn v, Elements::Fn e, std::vector<std::size_t> reads,
                          ReadingView::Before before = nullptr,
                          ReadingView::IsBeginning is_beginning = nullptr) {
-  return std::make_shared<ReadingView>(std::move(v), std::move(e), std::move(reads),
-                                       std::move(before), is_beginning);
+  auto meaning = std::make_shared<ReadingView>(std::move(v), std::move(e), std::move(reads),
+                                               std::move(before), is_beginning);
+  meaning->keeps_rows = always_keeps_rows;  // slices
+  return meaning;
 }
 
 /// Element i of one of the inputs in `reads`: a constant if the value of the input is known, else

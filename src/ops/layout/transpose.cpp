@@ -55,6 +55,16 @@ Ex transposed_element(Emitter& e, std::size_t, const Indices& out) {
   return e.load(0, in);
 }
 
+bool keeps_rows(const ir::Node& node, const ir::Type& x, const ir::Type&) {
+  return x.rank() > 0 && permutation(node.attributes, x.rank()).back() == x.rank() - 1;
+}
+
+std::shared_ptr<const ir::Meaning> transposition() {
+  auto meaning = view(transposed_view, transposed_element);
+  meaning->keeps_rows = keeps_rows;
+  return meaning;
+}
+
 std::vector<ir::ValueId> batched_transpose(ir::Builder& b, const ir::Node& node,
                                            std::span<const ir::Batch> inputs) {
   const auto rank = element_rank(b, inputs[0]);
@@ -80,7 +90,7 @@ const ir::OpEntry transpose{{
     .inputs = {{"x"}},
     .attributes = {{"perm", ir::Ints{}}},
     .type = transpose_rule,
-    .meaning = view(transposed_view, transposed_element),
+    .meaning = transposition(),
     .batch = batched_transpose,
     .gradient = transpose_gradient,
 }};

@@ -248,7 +248,8 @@ class Grouper {
                                                  ? outer->second
                                                  : std::set{group_of_node.at(use.node)};
         readers.insert(groups.begin(), groups.end());
-        return std::ranges::all_of(groups, [&](std::size_t k) { return reads_in_place(k, view, use); });
+        return std::ranges::all_of(groups,
+                                   [&](std::size_t k) { return reads_in_place(k, view, use); });
       });
       if (!all || readers.empty()) continue;
       for (const std::size_t k : readers) {

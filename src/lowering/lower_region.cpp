@@ -59,9 +59,8 @@ void RegionLowering::group(const Group& g, const LoopContext* around, Ex t) {
   for (const NodeId n : others) find_extents(n);
   if (node.is_loop()) return loop(g.nodes[0]);
   for (const NodeId n : others) check_rule(n);
-  const NestScope nest(scope_.notes, [&] {
-    return scope_.notes->nest(g.computed(), environment_.types);
-  });
+  const NestScope nest(scope_.notes,
+                       [&] { return scope_.notes->nest(g.computed(), environment_.types); });
   if (scope_.notes != nullptr) note_group(g, around);
   if (g.inlined > 0)
     define_inlined(scope_, node.inputs[0], g.inlined_nodes(), extents_of(node.inputs[0]));

@@ -262,14 +262,61 @@ TEST(Group, AStateThatIsWrittenBeforeIsNotReadLater) {
             "[next](x)->(next) [v](x)->(v) [s](v)->(s)");
 }
 
+TEST(Group, AViewOfAStateThatIsWrittenBeforeIsNotReadInPlace) {
+  const auto body = [](const std::string& rest) {
+    return groups(
+        "graph \"g\" (%x0: f32[N, K], %n: i64[]) {\n"
+        "%one: i64[1] = constant value=i64[1] {1}\n%two: i64[1] = constant value=i64[1] {2}\n"
+        "%y, %ys, _ = loop trips=%n states=(%x0) { body(%i, %go, %x) {\n" +
+            rest + "yield go=%go states=(%next) items=(%e) } }\nyield %y }",
+        Sharing::parts, true);
+  };
+  EXPECT_EQ(body("%s = slice(%x, %one, %two)\n%e = exp(%s)\n%next = neg(%x)\n"),
+            "[e s](x)->(e) [next](x)->(next)");
+  EXPECT_EQ(body("%next = neg(%x)\n%s = slice(%x, %one, %two)\n%e = exp(%s)\n"),
+            "[next](x)->(next) [s](x)->(s) [e](s)->(e)");
+  EXPECT_EQ(body("%s = slice(%x, %one, %two)\n%e = exp(%s)\n%next = add(%x, %s)\n"),
+            "[e s](x)->(e) [next s](x)->(next)")
+      << "it is written beside the state";
+}
+
 TEST(Group, WhatOthersReadIsNotReadInPlace) {
-  const char* text = R"g(graph "g" (%q: f32[1, K], %x: f32[N, K], %n: i64[1]) {
-    %zero: i64[1] = constant value=i64[1] {0}
-    %s = slice(%x, %zero, %n, %zero)
-    %y = mat_mul(%q, %s) transpose_b=1
-    %t = reduce_sum(%s)
-    yield %y, %t })g";
-  EXPECT_EQ(groups(text, Sharing::parts), "[s](x n)->(s) [y](q s)->(y) [t](s)->(t)");
+  const auto slice = [](const std::string& other) {
+    return groups(
+        "graph \"g\" (%q: f32[1, K], %x: f32[N, K], %n: i64[1]) {\n"
+        "%zero: i64[1] = constant value=i64[1] {0}\n"
+        "%s = slice(%x, %zero, %n, %zero)\n%y = mat_mul(%q, %s) transpose_b=1\n" +
+            other + "yield %y, %t }",
+        Sharing::parts);
+  };
+  EXPECT_EQ(slice("%t = reduce_sum(%s)\n"), "[y s](q x zero n)->(y) [t s](x n)->(t)");
+  EXPECT_EQ(slice("%t = non_zero(%s)\n"), "[s](x n)->(s) [y](q s)->(y) ![t](s)->(t)");
+}
+
+TEST(Group, ElementsReadRowsInPlace) {
+  const auto read = [](const std::string& rest) {
+    return groups(
+        "graph \"g\" (%x: f32[M, N, K], %y: f32[N, K], %n: i64[1]) {\n"
+        "%zero: i64[1] = constant value=i64[1] {0}\n%one: i64[1] = constant value=i64[1] {1}\n" +
+            rest + "yield %e }",
+        Sharing::parts);
+  };
+  EXPECT_EQ(read("%s = slice(%x, %n, %n, %zero)\n%e = exp(%s)\n"), "[e s](x n)->(e)");
+  EXPECT_EQ(read("%s = slice(%x, %n, %n, %zero)\n%t = slice(%s, %n, %n, %one)\n%e = exp(%t)\n"),
+            "[e s t](x n)->(e)");
+  EXPECT_EQ(read("%u = unsqueeze(%y, %one)\n%e = neg(%u)\n"), "[e u](y)->(e)");
+  EXPECT_EQ(read("%t = transpose(%x) perm=ints[1, 0, 2]\n%e = neg(%t)\n"), "[e t](x)->(e)");
+  EXPECT_EQ(read("%t = transpose(%y)\n%e = neg(%t)\n"), "[t](y)->(t) [e](t)->(e)")
+      << "columns are copied in tiles";
+  EXPECT_EQ(read("%to = constant value=i64[1] {-1}\n%t = reshape(%y, %to)\n%e = neg(%t)\n"),
+            "[t](y)->(t) [e](t)->(e)")
+      << "each index would be divided";
+  EXPECT_EQ(read("%a = neg(%x)\n%s = slice(%a, %n, %n, %zero)\n%e = exp(%s)\n"),
+            "[a](x)->(a) [e s](a n)->(e)");
+  EXPECT_EQ(read("%s = slice(%x, %n, %n, %zero)\n%f = exp(%s)\n"
+                 "%t = reduce_max(%f, %zero)\n%e = sub(%s, %t)\n"),
+            "[f s](x n)->(f) [t](f)->(t) [e s](t x n)->(e)")
+      << "each has it";
 }
 
 TEST(Group, ElementsOfScansAreNotReadInPlace) {

@@ -4,7 +4,9 @@
 #include "lowering/empty_stacks.h"
 
 #include <algorithm>
-#include <map>
+#include <span>
+#include <string>
+#include <vector>
 
 namespace rondel::compile {
 namespace {
@@ -27,12 +29,17 @@ void need_types_of_items(const ir::Graph& g) {
   }
 }
 
-/// By stack, what is known of its items if its loop makes no trip.
-std::map<ir::ValueId, ir::Type> items_of_empty_stacks(const ir::Graph& g,
-                                                      const ir::Evaluator& evaluate) {
+/// A stack, and what is known of its items if its loop makes no trip.
+struct EmptyStack {
+  ir::ValueId stack;
+  std::string name;
+  ir::Type item;
+};
+
+std::vector<EmptyStack> empty_stacks(const ir::Graph& g, const ir::Evaluator& evaluate) {
   ir::TypeEnvironment k = ir::type_environment(g);
   ir::infer_region(g, ir::RegionId::root, k, evaluate);
-  std::map<ir::ValueId, ir::Type> items;
+  std::vector<EmptyStack> all;
   for (const ir::NodeId n : ir::loops_inside_out(g)) {
     const ir::LoopParts parts(g.node(n));
     if (parts.stacks == 0) continue;
@@ -43,19 +50,27 @@ std::map<ir::ValueId, ir::Type> items_of_empty_stacks(const ir::Graph& g,
     const std::vector<ir::Type> types = lowering::items_without_trips(g, n, known, evaluate);
     for (std::size_t s = 0; s < parts.stacks; ++s)
       if (const ir::ValueId stack = g.node(n).outputs[parts.states + s]; stack != ir::ValueId::none)
-        items.emplace(stack, types[s]);
+        all.push_back({stack, g.value(stack).name, types[s]});
   }
-  return items;
+  return all;
 }
 
 /// Throws if a stack without trips would have another shape than it has before the passes: of
-/// operands that do not go together, less may be known after them.
-void need_same_items(const std::map<ir::ValueId, ir::Type>& before,
-                     const std::map<ir::ValueId, ir::Type>& after, const ir::Graph& g) {
-  for (const auto& [stack, item] : after)
-    if (const auto it = before.find(stack); it != before.end() && !(it->second == item))
-      unsupported("{} stacks {} without trips; expected {}", ir::where(g, g.value(stack).producer),
-                  to_text(item), to_text(it->second));
+/// operands that do not go together, less may be known after them, and more where a value that
+/// items depend on has become a constant. A copy of a loop has stacks of the same names.
+void need_same_items(std::span<const EmptyStack> before, std::span<const EmptyStack> after,
+                     const ir::Graph& g) {
+  for (const EmptyStack& now : after) {
+    const bool is_told = std::ranges::count(before, now.stack, &EmptyStack::stack) > 0;
+    for (const EmptyStack& then : before) {
+      const bool same = is_told ? then.stack == now.stack
+                                : !then.name.empty() && then.name == now.name;
+      if (same && !(then.item == now.item))
+        unsupported("{} stacks {} without trips; expected {}",
+                    ir::where(g, g.value(now.stack).producer), to_text(now.item),
+                    to_text(then.item));
+    }
+  }
 }
 
 }  // namespace
@@ -91,9 +106,9 @@ ir::Graph compile_graph_for(ir::Graph g, std::span<const ir::Type> inputs,
   passes::PassOptions how;
   how.fuse_multiply_add = false;
   how.evaluate = make_evaluator();
-  const std::map<ir::ValueId, ir::Type> items = items_of_empty_stacks(g, how.evaluate);
+  const std::vector<EmptyStack> before = empty_stacks(g, how.evaluate);
   passes::run(passes::specialize(), g, how, {verifies(), nullptr});
-  need_same_items(items, items_of_empty_stacks(g, how.evaluate), g);
+  need_same_items(before, empty_stacks(g, how.evaluate), g);
   return g;
 }
 

@@ -74,7 +74,8 @@ class RowScheduler {
   /// input 0) may be made inside; other nodes read the elements at their own index, or the row's.
   bool fits(NodeId n) const {
     const ir::Node& node = g_.node(n);
-    if (ir::can_fail(g_, n)) return false;
+    // Of a group, the whole graph has told already: there are constants that are inputs here.
+    if (in_ != RowsIn::step_of_class && ir::can_fail(g_, n)) return false;
     if (folds_elements(n)) return !made_inside(node.inputs, 1);
     if (!ops::is_elementwise(*node.op) || !is_ranked(node.outputs[0])) return false;
     const bool by_row = gives(n, row_);

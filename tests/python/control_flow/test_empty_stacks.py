@@ -236,3 +236,29 @@ def test_a_state_that_is_declared_to_keep_its_shape_may_change_it(step, m):
     y, s = run(text, {"m": scalar(m), "x": x, "k": i64(1)})
     assert y.size == x.size * (1 if m == 0 or "Unsqueeze" in step else 2)
     assert s.shape[0] == m and (m == 0 or s.shape == (1, 3, 2))
+
+
+@pytest.mark.parametrize("jit", ["0", "quick", "2"])
+def test_an_extent_that_a_value_decides_is_not_told_in_any_run(jit, monkeypatch):
+    """For certain shapes the value becomes a constant, and a copy of the loop is made for a run without trips."""
+    monkeypatch.setenv("RONDEL_JIT", jit)
+    s = session("""main (float[4,M] x, bool go) => (bool[?] compared, int64[?,?,?] y) <int64 one = {1}> {
+      shape = Shape (x)
+      m = Gather (shape, one)
+      trips = Max (m, one)
+      last, items = Loop ("", go, m) <body = outer (int64 i, bool c, int64[] s) => (bool end, int64[] t, int64[] item) {
+        inner = Loop (trips, "") <body = count (int64 j, bool d) => (bool on, int64[] zero) {
+          zero = Constant <value = int64[1] {0}> ()
+          on = Identity (d)
+        }>
+        end = Constant <value = bool {0}> ()
+        t = Constant <value = int64[1] {0}> ()
+        item = Identity (inner)
+      }>
+      first = Constant <value = int64[1] {1}> ()
+      compared = Less (first, last)
+      y = Mul (items, trips)
+    }""")
+    x = np.zeros((4, 0), np.float32)
+    shapes = [s.run(["y"], {"x": x, "go": np.array(go)})[0].shape for go in (True, False, False, False)]
+    assert shapes == [(1, 1, 1), (0, 0, 1), (0, 0, 1), (0, 0, 1)]

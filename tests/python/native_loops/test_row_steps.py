@@ -245,3 +245,20 @@ def test_steps_of_growing_extents_share_no_code_that_knows_them(monkeypatch):
         last, sums = session.run(None, {"x": np.array(x, np.float32), "n": np.array(n)})
         assert list(sums) == [x[0]] * n
         assert len(last) == len(x) + (n if x[0] > 0 else 0)
+
+
+@pytest.mark.parametrize("op", ["Mod", "Div"])
+@pytest.mark.parametrize("jit", ["0", "2"])
+def test_rows_are_divided_by_constants(op, jit, monkeypatch):
+    """That the divisors are not 0 is known of the model, not of the step alone, which gets them as an input."""
+    monkeypatch.setenv("RONDEL_JIT", jit)
+    made = model(f"""g (int64[A,B] x) => (int64[?,?] y, int64[?,?] least) <int64[3,1] by = {{2, 3, 4}}, int64[1] last = {{-1}}> {{
+        y = {op} (x, by)
+        least = ReduceMin (y, last)
+    }}""", 19)
+    for shape in [(3, 5), (1, 0), (3, 20)]:
+        x = np.arange(np.prod(shape)).reshape(shape)
+        y, least = rondel.InferenceSession(made).run(None, {"x": x})
+        expected = x % [[2], [3], [4]] if op == "Mod" else x // [[2], [3], [4]]
+        np.testing.assert_array_equal(y, expected)
+        np.testing.assert_array_equal(least, expected.min(1, keepdims=True, initial=2**63 - 1))

@@ -280,17 +280,23 @@ class Grouper {
     const auto* view = ops::meaning_as<ops::ViewMeaning>(*node.op);
     const ValueId x = node.inputs[0];
     const ir::Type &from = type(x), &to = type(node.outputs[0]);
-    const bool by_elements = ops::is_elementwise(*reader.op) ||
-                             (ops::is_reduction(*reader.op) && use.index == 0) ||
-                             ops::meaning_as<ops::ViewMeaning>(*reader.op) != nullptr;
-    if (!by_elements || group.by_rows || view->keeps_rows == nullptr || !has_elements(from) ||
-        !has_elements(to) || !view->keeps_rows(node, from, to))
+    if (!reads_by_element(*reader.op, static_cast<std::size_t>(use.index)) || group.by_rows ||
+        view->keeps_rows == nullptr || !has_elements(from) || !has_elements(to) ||
+        !view->keeps_rows(node, from, to))
       return false;
     const auto made = group_of_.find(x);
     const ValueId next = next_state(x);
     const auto written = next == ValueId::none ? group_of_.end() : group_of_.find(next);
     return (made == group_of_.end() || made->second != number) &&
            (written == group_of_.end() || written->second >= number);
+  }
+  /// Whether an op reads the elements of an operand about once each, and only one by one. What it
+  /// writes over or extends, it may find in its result.
+  static bool reads_by_element(const ir::OpDef& op, std::size_t operand) {
+    if (ops::is_elementwise(op) || ops::meaning_as<ops::ViewMeaning>(op) != nullptr) return true;
+    if (ops::is_reduction(op)) return operand == 0;
+    return ops::meaning_as<ops::LoopNest>(op) != nullptr && !ops::reads_buffers(op) &&
+           op.extends != operand && std::ranges::count(op.in_place, operand) == 0;
   }
   /// Whether a value of the type may have several elements, which are then in memory.
   static bool has_elements(const ir::Type& t) {

@@ -311,6 +311,10 @@ TEST(Group, ElementsReadRowsInPlace) {
   EXPECT_EQ(read("%to = constant value=i64[1] {-1}\n%t = reshape(%y, %to)\n%e = neg(%t)\n"),
             "[t](y)->(t) [e](t)->(e)")
       << "each index would be divided";
+  EXPECT_EQ(read("%s = slice(%x, %n, %n, %zero)\n%t = slice(%x, %zero, %n, %zero)\n"
+                 "%e = concat(%s, %t) axis=0\n"),
+            "[s](x n)->(s) [e t](s x zero n)->(e)")
+      << "the other operand is extended";
   EXPECT_EQ(read("%a = neg(%x)\n%s = slice(%a, %n, %n, %zero)\n%e = exp(%s)\n"),
             "[a](x)->(a) [e s](a n)->(e)");
   EXPECT_EQ(read("%s = slice(%x, %n, %n, %zero)\n%f = exp(%s)\n"

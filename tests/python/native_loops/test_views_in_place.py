@@ -43,6 +43,14 @@ BODIES = {
     "a slice that is stacked": "item = Slice (s, one, many, one)  next = Sin (s)",
     "a slice read by a branch": "inner = Slice (s, one, many, one)  e = Exp (inner)  item = If (go) <then_branch = t () => (float[u, v] p) { p = Neg (inner) }, "
     "else_branch = f () => (float[u, v] q) { q = Identity (e) }>  next = Sin (s)",
+    "a roll": "end = Slice (s, last, many, one)  rest = Slice (s, zero, last, one)  turned = Concat <axis = 1> (end, rest)  "
+    "next = Sub (s, turned)  item = Exp (turned)",
+    "a window that slides": "rest = Slice (s, one, many, zero)  row = Slice (s, zero, one, zero)  new = Cos (row)  next = Concat <axis = 0> (rest, new)  item = Neg (s)",
+    "a state that turns": "rest = Slice (s, one, many, zero)  row = Slice (s, zero, one, zero)  next = Concat <axis = 0> (rest, row)  item = Neg (s)",
+    "a prefix that is extended": "kept = Slice (s, zero, last, zero)  row = Slice (s, zero, one, zero)  next = Concat <axis = 0> (kept, row)  item = Neg (next)",
+    "rows written from a slice": "row = Slice (s, last, many, zero)  flat = Squeeze (row, zero)  at1 = Unsqueeze (zero, zero)  one_row = Unsqueeze (flat, zero)  "
+    "next = ScatterND (s, at1, one_row)  item = Neg (next)",
+    "a running sum of a slice": "inner = Slice (s, one, many, zero)  item = CumSum (inner, axis1)  next = Sin (s)",
     "a broadcast slice": "row = Slice (s, zero, one, zero)  item = Mul (s, row)  next = Add (item, small)",
 }
 
@@ -50,7 +58,7 @@ BODIES = {
 @pytest.mark.parametrize("name", BODIES)
 @pytest.mark.parametrize("known", [False, True])
 def test_slices(name, known, monkeypatch):
-    lists = LISTS + ", int64[1] a_start = {-1000000}, int64[1] step = {-1}"
+    lists = LISTS + ", int64[1] a_start = {-1000000}, int64[1] step = {-1}, int64 axis1 = {1}"
     text = loop(BODIES[name], "next").replace(LISTS, lists)
     for shape in [(5, 6), (3, 70), (1, 1), (2, 1)]:
         if name == "a broadcast slice" and shape[0] == 0:

@@ -5,6 +5,7 @@
 #include "lowering/extract.h"
 #include "lowering/row_schedule.h"
 #include "lowering/schedule.h"
+#include "lowering/states_last.h"
 #include "ops/layout/reading_view.h"
 #include "ops/meaning.h"
 
@@ -46,7 +47,7 @@ class Grouper {
         remarks_(remarks) {}
 
   std::vector<Group> run() {
-    for (const NodeId n : g_.region(region_).nodes) {
+    for (const NodeId n : states_last(g_, region_)) {
       if (!g_.node(n).outputs.empty() && g_.constant(g_.node(n).outputs[0]) != nullptr) continue;
       place(n);
     }

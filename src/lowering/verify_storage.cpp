@@ -149,12 +149,10 @@ class StorageVerifier {
   /// after it has written the same element of the result.
   void check_over(const Group& group, const Operand& operand, ValueId result, StorageId storage) {
     if (operand.source.storage != storage) return;
-    const ir::Node& node = g_.node(operand.node);
-    // What follows the operand is written, and nothing of the operand.
-    if (node.op->extends && node.inputs[operand.number] == node.inputs[*node.op->extends] &&
-        operand.source.whole)
-      return;
+    const ir::Node &node = g_.node(operand.node), &first = g_.node(group.nodes[0]);
     const ValueId v = node.inputs[operand.number];
+    // What follows the operand is written, and nothing of the operand.
+    if (first.op->extends && v == first.inputs[*first.op->extends] && operand.source.whole) return;
     const ir::Type &from = tree_.type(v), &to = tree_.type(result);
     bool in_order = false;
     if (group.by_rows) in_order = is_read_first(tree_.rows(group), operand, result);

@@ -258,8 +258,8 @@ TEST(Group, AStateThatIsWrittenBeforeIsNotReadLater) {
   };
   EXPECT_EQ(body("%v = abs(%x)\n%s = reduce_sum(%v)\n%next = neg(%x)\n"),
             "[v s](x)->(s) [next](x)->(next)");
-  EXPECT_EQ(body("%next = neg(%x)\n%v = abs(%x)\n%s = reduce_sum(%v)\n"),
-            "[next](x)->(next) [v](x)->(v) [s](v)->(s)");
+  EXPECT_EQ(body("%next = neg(%x)\n%w = non_zero(%next)\n%v = abs(%x)\n%s = reduce_sum(%v)\n"),
+            "[next](x)->(next) ![w](next)->(w) [v](x)->(v) [s](v)->(s)");
 }
 
 TEST(Group, AViewOfAStateThatIsWrittenBeforeIsNotReadInPlace) {
@@ -273,11 +273,38 @@ TEST(Group, AViewOfAStateThatIsWrittenBeforeIsNotReadInPlace) {
   };
   EXPECT_EQ(body("%s = slice(%x, %one, %two)\n%e = exp(%s)\n%next = neg(%x)\n"),
             "[e s](x)->(e) [next](x)->(next)");
-  EXPECT_EQ(body("%next = neg(%x)\n%s = slice(%x, %one, %two)\n%e = exp(%s)\n"),
-            "[next](x)->(next) [s](x)->(s) [e](s)->(e)");
+  EXPECT_EQ(body("%next = neg(%x)\n%w = non_zero(%next)\n%s = slice(%x, %one, %two)\n"
+                 "%e = exp(%s)\n"),
+            "[next](x)->(next) ![w](next)->(w) [s](x)->(s) [e](s)->(e)");
   EXPECT_EQ(body("%s = slice(%x, %one, %two)\n%e = exp(%s)\n%next = add(%x, %s)\n"),
             "[e s](x)->(e) [next s](x)->(next)")
       << "it is written beside the state";
+}
+
+TEST(Group, NextStatesAreMadeAfterWhatReadsTheState) {
+  const auto body = [](const std::string& rest, std::string_view states = "(%next, %b)") {
+    return groups(
+        fmt::format("graph \"g\" (%x0: f32[N, K], %y0: f32[N, K], %n: i64[]) {{\n"
+                    "%x1, %y1, %es, _ = loop trips=%n states=(%x0, %y0) {{"
+                    " body(%i, %go, %a, %b) {{\n{}yield go=%go states={} items=(%e) }} }}\n"
+                    "yield %x1, %y1, %es }}",
+                    rest, states),
+        Sharing::parts, true);
+  };
+  const std::string one = "%one: i64[1] = constant value=i64[1] {1}\n";
+  EXPECT_EQ(body("%next = neg(%a)\n%e = exp(%a)\n"), "[e](a)->(e) [next](a)->(next)");
+  EXPECT_EQ(body("%u = exp(%a)\n%next = neg(%u)\n%e = exp(%a)\n"),
+            "[e](a)->(e) [u next](a)->(next)")
+      << "with what it alone reads";
+  EXPECT_EQ(body("%next = neg(%a)\n%e = mul(%a, %next)\n"), "[next e](a)->(next e)")
+      << "another one reads it";
+  EXPECT_EQ(body(one + "%next = neg(%a)\n%s = reduce_sum(%a, %one)\n%e = exp(%s)\n"),
+            "[s e](a)->(e) [next](a)->(next)");
+  EXPECT_EQ(body(one + "%next = neg(%a)\n%s = reduce_sum(%next, %one)\n%e = add(%a, %s)\n"),
+            "[next](a)->(next) [s e](next a)->(e)");
+  EXPECT_EQ(body("%next = add(%a, %b)\n%other = neg(%b)\n%e = exp(%a)\n", "(%next, %other)"),
+            "[next](a b)->(next) [other](b)->(other) [e](a)->(e)")
+      << "it reads a state that is written before";
 }
 
 TEST(Group, WhatOthersReadIsNotReadInPlace) {

@@ -136,6 +136,21 @@ def test_a_growing_state_is_not_copied_for_another_axis(monkeypatch):
     assert "reads in place: 'u' (Unsqueeze)" in rondel.inspection.schedule_text(made)
 
 
+@pytest.mark.parametrize("part", ["part = Slice (s, one, many, zero)", "u = Unsqueeze (s, zero)  part = Squeeze (u, zero)"])
+def test_a_state_is_joined_with_a_part_of_itself(part, monkeypatch):
+    made = model(f"""main (float[A,3] x, int64 n) => (float[B,3] final) <{LISTS}> {{
+      final = Loop (n, , x) <body = b (int64 i, bool go, float[P,3] s) => (bool on, float[Q,3] next) {{
+        on = Identity (go)
+        {part}
+        next = Concat <axis = 0> (s, part)
+      }}>
+    }}""", 18)
+    sessions = in_all_ways(made, monkeypatch)
+    for rows, trips in [(1, 3), (3, 4), (2, 1), (0, 2), (2, 0)]:
+        feeds = {"x": RNG.standard_normal((rows, 3)).astype(np.float32), "n": np.array(trips)}
+        agree(sessions, feeds, lambda feeds=feeds: machine.run_model(made, feeds))
+
+
 def test_a_stencil_copies_nothing():
     text = loop(STENCIL + "next = Cos (s)", "next").replace("[A,B]", "[20,30]")
     assert "reads in place: 'north' (Slice), 'south' (Slice), 'upper' (Slice), 'lower' (Slice)" in rondel.inspection.schedule_text(model(text, 18))

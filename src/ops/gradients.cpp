@@ -156,6 +156,36 @@ ValueId wide_zeros_like(ir::Builder& b, ValueId x) {
   return zeros_of_shape(b, x, scalar::compute_type(dtype_of(b, x)));
 }
 
+namespace {
+
+bool is_filled_with_zeros(const ir::Graph& g, ValueId v) {
+  const ir::NodeId n = g.value(v).producer;
+  if (n == ir::NodeId::none || g.node(n).op->name != "expand") return false;
+  const Tensor* value = g.constant(g.node(n).inputs[0]);
+  if (value == nullptr || value->size() != 1) return false;
+  const std::span bytes(static_cast<const std::byte*>(value->data()), byte_size(value->dtype()));
+  return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
+}
+
+/// x + y, where y is zeros to which terms are added at some positions: the terms are added to x.
+/// None if y is something else, or is read more often than so many times.
+ValueId added_at_positions(ir::Builder& b, ValueId x, ValueId y, std::size_t reads = 0) {
+  const ir::Graph& g = b.graph();
+  if (is_filled_with_zeros(g, y)) return x;
+  const ir::NodeId n = g.value(y).producer;
+  if (n == ir::NodeId::none || g.node(n).region != b.region() || g.value(y).uses.size() > reads ||
+      g.node(n).op->name != "scatter_elements" ||
+      g.node(n).attributes.s("reduction", "none") != "add")
+    return ValueId::none;
+  std::vector<ValueId> operands = g.node(n).inputs;
+  ir::Attributes attributes = g.node(n).attributes;
+  operands[0] = added_at_positions(b, x, operands[0], 1);
+  if (operands[0] == ValueId::none) return ValueId::none;
+  return b("scatter_elements", std::move(operands), std::move(attributes));
+}
+
+}  // namespace
+
 ValueId sum_of_adjoints(ir::Builder& b, ValueId x, ValueId y) {
   const ir::Type type = b.graph().value(x).type;
   if (type.is_sequence()) return sum_of_sequences(b, x, y);
@@ -164,6 +194,8 @@ ValueId sum_of_adjoints(ir::Builder& b, ValueId x, ValueId y) {
       return sum_of_adjoints(held, held("optional_get_element", {x}),
                              held("optional_get_element", {y}));
     });
+  if (const ValueId sum = added_at_positions(b, x, y); sum != ValueId::none) return sum;
+  if (const ValueId sum = added_at_positions(b, y, x); sum != ValueId::none) return sum;
   return b("add", {x, y});
 }
 

@@ -33,7 +33,8 @@ ir::ValueId zeros_like(ir::Builder&, ir::ValueId x);
 /// whose own sums would stop to grow.
 ir::ValueId wide_zeros_like(ir::Builder&, ir::ValueId x);
 /// The sum of two adjoints of one value. For sequences it is the sequence of the sums of their
-/// tensors, for optionals the sum of the values that they hold.
+/// tensors, for optionals the sum of the values that they hold. What is zero but at some positions
+/// (`scatter_adjoint`) is added there only: a lookup in a loop costs what it reads, not the table.
 ir::ValueId sum_of_adjoints(ir::Builder&, ir::ValueId, ir::ValueId);
 /// `x` with the shape of `like`, which must have the same number of elements.
 ir::ValueId with_shape_of(ir::Builder&, ir::ValueId x, ir::ValueId like);

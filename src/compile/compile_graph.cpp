@@ -57,14 +57,15 @@ std::vector<EmptyStack> empty_stacks(const ir::Graph& g, const ir::Evaluator& ev
 
 /// Throws if a stack without trips would have another shape than it has before the passes: of
 /// operands that do not go together, less may be known after them, and more where a value that
-/// items depend on has become a constant. A copy of a loop has stacks of the same names.
+/// items depend on has become a constant. A stack that was not there before is that of a copy of a
+/// loop, and is compared with all of its name.
 void need_same_items(std::span<const EmptyStack> before, std::span<const EmptyStack> after,
                      const ir::Graph& g) {
   for (const EmptyStack& now : after) {
-    const bool is_told = std::ranges::count(before, now.stack, &EmptyStack::stack) > 0;
+    const bool was_there = std::ranges::count(before, now.stack, &EmptyStack::stack) > 0;
     for (const EmptyStack& then : before) {
-      const bool same = is_told ? then.stack == now.stack
-                                : !then.name.empty() && then.name == now.name;
+      const bool same = was_there ? then.stack == now.stack
+                                  : !then.name.empty() && then.name == now.name;
       if (same && !(then.item == now.item))
         unsupported("{} stacks {} without trips; expected {}",
                     ir::where(g, g.value(now.stack).producer), to_text(now.item),

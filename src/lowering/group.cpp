@@ -285,14 +285,19 @@ class Grouper {
         view->keeps_rows == nullptr || !has_elements(from) || !has_elements(to) ||
         !view->keeps_rows(node, from, to))
       return false;
+    // A check that its program makes would come after those of nodes in between.
+    if (ir::can_fail(g_, n) && (view->before || view->extents)) return false;
+    // What the group computes itself is not all there when it reads, and a state not any more when
+    // an earlier group has written over it.
     const auto made = group_of_.find(x);
     const ValueId next = next_state(x);
     const auto written = next == ValueId::none ? group_of_.end() : group_of_.find(next);
     return (made == group_of_.end() || made->second != number) &&
            (written == group_of_.end() || written->second >= number);
   }
-  /// Whether an op reads the elements of an operand about once each, and only one by one. What it
-  /// writes over or extends, it may find in its result.
+  /// Whether an op reads the elements of an operand about once each, and only one by one. An
+  /// operand that it writes over or extends is best stored where the result will be, by who makes
+  /// it.
   static bool reads_by_element(const ir::OpDef& op, std::size_t operand) {
     if (ops::is_elementwise(op) || ops::meaning_as<ops::ViewMeaning>(op) != nullptr) return true;
     if (ops::is_reduction(op)) return operand == 0;

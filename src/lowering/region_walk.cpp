@@ -398,7 +398,7 @@ void RegionTree::visit_top_if() {
   visit_if(top_);
   std::size_t nodes = 0;
   for (const auto& [r, region] : regions_)
-    for (const Group& group : region.groups) nodes += group.nodes.size();
+    for (const Group& group : region.groups) nodes += group.nodes.size() - group.views;
   if (nodes > most_nodes_of_if)
     refuse_all(fmt::format("it has more than {} nodes", most_nodes_of_if));
 }

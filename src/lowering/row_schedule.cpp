@@ -74,7 +74,8 @@ class RowScheduler {
   /// input 0) may be made inside; other nodes read the elements at their own index, or the row's.
   bool fits(NodeId n) const {
     const ir::Node& node = g_.node(n);
-    // Of a group, the whole graph has told already: there are constants that are inputs here.
+    // Of a step, this was asked when it was formed. In its own graph, constants may be inputs, of
+    // which less is known.
     if (in_ != RowsIn::step_of_class && ir::can_fail(g_, n)) return false;
     if (folds_elements(n)) return !made_inside(node.inputs, 1);
     if (!ops::is_elementwise(*node.op) || !is_ranked(node.outputs[0])) return false;

@@ -2,6 +2,7 @@
 
 #include "ir/infer.h"
 #include "ir/loop_parts.h"
+#include "ops/meaning.h"
 
 #include <algorithm>
 #include <map>
@@ -39,24 +40,39 @@ class Ordering {
   }
   bool is_here(NodeId n) const { return g_.node(n).region == region_; }
 
-  /// The places of the nodes of the region that read v, themselves or in their regions.
+  /// The places of the nodes of the region that read v, themselves or in their regions, which may
+  /// also hand it on as a result.
   std::vector<std::size_t> readers(ValueId v) const {
     std::vector<std::size_t> all;
     for (const ir::Use& use : g_.value(v).uses) {
-      NodeId n = use.node;
-      while (n != NodeId::none && !is_here(n)) n = g_.region(g_.node(n).region).parent;
-      if (n != NodeId::none) all.push_back(place_.at(n));
+      if (use.node == NodeId::none && use.region == region_) continue;
+      NodeId n = use.node != NodeId::none ? use.node : g_.region(use.region).parent;
+      while (!is_here(n)) n = g_.region(g_.node(n).region).parent;
+      all.push_back(place_.at(n));
     }
     return all;
   }
 
+  /// The last place that reads a state, or a view of it, which may be read where the state lies.
+  std::size_t last_reader(ValueId v) const {
+    std::size_t last = 0;
+    for (const std::size_t k : readers(v)) {
+      const ir::Node& node = g_.node(nodes_[k]);
+      last = std::max(last, k);
+      if (ops::meaning_as<ops::ViewMeaning>(*node.op) != nullptr && node.inputs[0] == v)
+        for (const ValueId view : node.outputs)
+          if (view != ValueId::none) last = std::max(last, last_reader(view));
+    }
+    return last;
+  }
+
   /// Moves what makes the next value of a state behind what reads the state.
   void delay(ValueId old, NodeId maker) {
-    const std::vector<std::size_t> reads = readers(old);
-    if (reads.empty() || std::ranges::max(reads) <= place_.at(maker) || !may_move(maker)) return;
+    const std::size_t last = last_reader(old);
+    if (last <= place_.at(maker) || !may_move(maker)) return;
     const std::set<NodeId> moved = with_own_makers(maker);
     const std::size_t end = first_reader(moved);
-    if (end <= std::ranges::max(reads) || written_between(moved, place_.at(maker), end)) return;
+    if (end <= last || written_between(moved, place_.at(maker), end)) return;
     std::vector<NodeId> others, late;
     for (std::size_t k = 0; k < end; ++k)
       (moved.contains(nodes_[k]) ? late : others).push_back(nodes_[k]);

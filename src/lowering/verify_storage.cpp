@@ -151,7 +151,7 @@ class StorageVerifier {
     if (operand.source.storage != storage) return;
     const ir::Node &node = g_.node(operand.node), &first = g_.node(group.nodes[0]);
     const ValueId v = node.inputs[operand.number];
-    // What follows the operand is written, and nothing of the operand.
+    // Only what follows the operand is written, whichever node of the group reads it.
     if (first.op->extends && v == first.inputs[*first.op->extends] && operand.source.whole) return;
     const ir::Type &from = tree_.type(v), &to = tree_.type(result);
     bool in_order = false;

@@ -168,7 +168,8 @@ bool is_filled_with_zeros(const ir::Graph& g, ValueId v) {
 }
 
 /// x + y, where y is zeros to which terms are added at some positions: the terms are added to x.
-/// None if y is something else, or is read more often than so many times.
+/// None, and nothing is built, if y is something else, or others read it: `reads` uses are its own,
+/// none of the whole sum, one of each part of it.
 ValueId added_at_positions(ir::Builder& b, ValueId x, ValueId y, std::size_t reads = 0) {
   const ir::Graph& g = b.graph();
   if (is_filled_with_zeros(g, y)) return x;

@@ -62,8 +62,9 @@ class Emitter {
   /// input at first.
   virtual bool in_place(std::size_t j, std::size_t k) const = 0;
   /// Whether neighbouring axes of input k are one axis where it is read: its elements lie one after
-  /// the other in row-major order, or are computed one by one from such values of its extents. Else
-  /// an index over several axes costs a division and a remainder for each element.
+  /// the other, or are computed element by element from values of the same extents that do. Else an
+  /// index over several axes costs a division and a remainder for each element. "No" is always
+  /// safe.
   virtual bool in_row_major_order(std::size_t k) const = 0;
 
   /// The index along `axis` of input k for index `at` of the result's axis, of extent `result`, to

@@ -305,6 +305,13 @@ TEST(Group, NextStatesAreMadeAfterWhatReadsTheState) {
   EXPECT_EQ(body("%next = add(%a, %b)\n%other = neg(%b)\n%e = exp(%a)\n", "(%next, %other)"),
             "[next](a b)->(next) [other](b)->(other) [e](a)->(e)")
       << "it reads a state that is written before";
+  EXPECT_EQ(body(one + "%s = slice(%a, %one, %one)\n%next = neg(%a)\n%e = exp(%s)\n"),
+            "[e s](a)->(e) [next](a)->(next)")
+      << "a view is read where the state lies";
+  EXPECT_EQ(body("%next = neg(%a)\n%z, _ = loop trips=%n states=(%b) { body(%j, %g, %c) {\n"
+                 "yield go=%g states=(%next) } }\n%t = tanh(%a)\n%e = add(%t, %z)\n"),
+            "[next](a)->(next) ![z](n b)->(z) [t e](a z)->(e)")
+      << "an inner loop hands it on";
 }
 
 TEST(Group, WhatOthersReadIsNotReadInPlace) {

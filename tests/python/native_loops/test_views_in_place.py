@@ -151,6 +151,35 @@ def test_a_state_is_joined_with_a_part_of_itself(part, monkeypatch):
         agree(sessions, feeds, lambda feeds=feeds: machine.run_model(made, feeds))
 
 
+HANDED_ON = {
+    "as an item": "z, zs = Loop (i2, , x) <body = ib (int64 j, bool g, float[3] u) => (bool o, float[3] un, float[3] ui) "
+    "{ o = Identity (g)  un = Cos (u)  ui = Identity (nx) }>  zz = Sub (zs, z)",
+    "as a final state": "zf = Loop (n, , x) <body = ib (int64 j, bool g, float[3] u) => (bool o, float[3] un) { o = Identity (g)  un = Identity (nx) }>  "
+    "zz = Sub (zf, x)",
+    "by a branch": "m = Mod (i, i2)  c = Equal (m, i1)  zz = If (c) <then_branch = t () => (float[3] p) { p = Identity (nx) }, "
+    "else_branch = f () => (float[3] q) { q1 = Softmax (s)  q = CumSum (q1, i0) }>",
+}
+
+
+@pytest.mark.parametrize("how", HANDED_ON)
+def test_a_next_state_is_made_before_a_region_hands_it_on(how, monkeypatch):
+    """The state is read later."""
+    made = model(f"""main (float[3] x, int64 n) => (float[3] last, float[t,c,d] items) <int64 i2 = {{2}}, int64 i1 = {{1}}, int64 i0 = {{0}}, float[2,1] two = {{1, 1}}> {{
+      last, items = Loop (n, , x) <body = b (int64 i, bool go, float[3] s) => (bool on, float[3] nx, float[2,3] item) {{
+        on = Identity (go)
+        nx = Neg (s)
+        {HANDED_ON[how]}
+        h = Tanh (s)
+        some = Add (h, zz)
+        item = Mul (some, two)
+      }}>
+    }}""", 18)
+    sessions = in_all_ways(made, monkeypatch)
+    for trips in (1, 3, 0):
+        feeds = {"x": np.array([1, -2, 3], np.float32), "n": np.array(trips)}
+        agree(sessions, feeds, lambda feeds=feeds: machine.run_model(made, feeds))
+
+
 def test_a_stencil_copies_nothing():
     text = loop(STENCIL + "next = Cos (s)", "next").replace("[A,B]", "[20,30]")
     assert "reads in place: 'north' (Slice), 'south' (Slice), 'upper' (Slice), 'lower' (Slice)" in rondel.inspection.schedule_text(model(text, 18))

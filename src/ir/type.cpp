@@ -96,6 +96,14 @@ bool Type::is_static() const {
   return true;
 }
 
+bool Type::is_one_element() const {
+  return shape_ && std::ranges::all_of(*shape_, [](const Extent& e) { return e == 1; });
+}
+
+bool Type::has_no_elements() const {
+  return shape_ && std::ranges::any_of(*shape_, [](const Extent& e) { return e == 0; });
+}
+
 bool Type::may_be_one_element() const {
   return is_tensor() && (!shape_ || std::ranges::all_of(*shape_, [](const Extent& e) {
            return !e.known() || e.value == 1;

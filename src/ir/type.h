@@ -42,6 +42,10 @@ class Type {
   const Extent& extent(std::int64_t axis) const;
   /// All extents known.
   bool is_static() const;
+  /// A tensor type whose extents are all known to be 1.
+  bool is_one_element() const;
+  /// A tensor type with an extent that is known to be 0.
+  bool has_no_elements() const;
   /// A tensor type without an extent that is known to differ from 1.
   bool may_be_one_element() const;
   Shape static_shape() const;

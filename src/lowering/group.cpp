@@ -266,8 +266,7 @@ class Grouper {
   /// group, or by another of its views.
   bool reads_in_place(std::size_t group, NodeId view, const ir::Use& use) const {
     const ir::Node& reader = g_.node(use.node);
-    if (!is_product(g_.node(groups_[group].nodes[0])))
-      return reads_rows_in_place(groups_[group], group, view, use);
+    if (!is_product(g_.node(groups_[group].nodes[0]))) return reads_rows_in_place(group, view, use);
     // A product reads a beginning or, on the right, matrices. (The rows of a stack on the left may
     // be multiplied as one matrix, whose sums have another order.)
     if (is_beginning(view)) return true;
@@ -275,15 +274,14 @@ class Grouper {
            !is_beginning(use.node);
   }
   /// The same for nodes that read elements, one by one.
-  bool reads_rows_in_place(const Group& group, std::size_t number, NodeId n,
-                           const ir::Use& use) const {
+  bool reads_rows_in_place(std::size_t group, NodeId n, const ir::Use& use) const {
     const ir::Node &node = g_.node(n), &reader = g_.node(use.node);
     const auto* view = ops::meaning_as<ops::ViewMeaning>(*node.op);
     const ValueId x = node.inputs[0];
     const ir::Type &from = type(x), &to = type(node.outputs[0]);
-    if (!reads_by_element(*reader.op, static_cast<std::size_t>(use.index)) || group.by_rows ||
-        view->keeps_rows == nullptr || !has_elements(from) || !has_elements(to) ||
-        !view->keeps_rows(node, from, to))
+    if (!reads_by_element(*reader.op, static_cast<std::size_t>(use.index)) ||
+        groups_[group].by_rows || view->keeps_rows == nullptr || !has_elements(from) ||
+        !has_elements(to) || !view->keeps_rows(node, from, to))
       return false;
     // A check that its program makes would come after those of nodes in between.
     if (ir::can_fail(g_, n) && (view->before || view->extents)) return false;
@@ -292,8 +290,8 @@ class Grouper {
     const auto made = group_of_.find(x);
     const ValueId next = next_state(x);
     const auto written = next == ValueId::none ? group_of_.end() : group_of_.find(next);
-    return (made == group_of_.end() || made->second != number) &&
-           (written == group_of_.end() || written->second >= number);
+    return (made == group_of_.end() || made->second != group) &&
+           (written == group_of_.end() || written->second >= group);
   }
   /// Whether an op reads the elements of an operand about once each, and only one by one. An
   /// operand that it writes over or extends is best stored where the result will be, by who makes
@@ -306,8 +304,7 @@ class Grouper {
   }
   /// Whether a value of the type may have several elements, which are then in memory.
   static bool has_elements(const ir::Type& t) {
-    return t.is_tensor() && t.has_rank() &&
-           !std::ranges::all_of(t.extents(), [](const ir::Extent& e) { return e == 1; });
+    return t.is_tensor() && t.has_rank() && !t.is_one_element();
   }
   static bool is_product(const ir::Node& node) {
     return ops::meaning_as<ops::LoopNest>(*node.op) != nullptr && ops::reads_buffers(*node.op);
@@ -423,9 +420,7 @@ class Grouper {
   /// scattered.
   bool lies_in_buffer(ValueId v) const {
     const ir::ValueInfo& info = g_.value(v);
-    if (!type(v).is_tensor() || !type(v).has_rank()) return false;
-    if (std::ranges::all_of(type(v).extents(), [](const ir::Extent& e) { return e == 1; }))
-      return false;
+    if (!has_elements(type(v))) return false;
     const auto number = static_cast<std::size_t>(info.position);
     if (info.producer != NodeId::none) {
       const ir::Node& producer = g_.node(info.producer);

@@ -75,8 +75,7 @@ class NodeEmitter : public ops::Emitter {
     while (!open.empty()) {
       const ValueId v = open.back();
       open.pop_back();
-      if (std::ranges::all_of(type(v).extents(), [](const ir::Extent& e) { return e == 1; }))
-        continue;
+      if (type(v).is_one_element()) continue;
       if (type(v).extents() != whole.extents()) return false;
       const auto operand = s_.operands.find(v);
       if (operand != s_.operands.end() && operand->second.part.buffer >= 0) {

@@ -150,11 +150,7 @@ const std::vector<RegionTree::ChangingExtent>& RegionTree::changing_extents(Node
   return it == changing_.end() ? none : it->second;
 }
 
-bool RegionTree::is_one_element(ValueId v) const {
-  return type(v).has_rank() && std::ranges::all_of(type(v).extents(), [](const ir::Extent& e) {
-           return e.known() && e.value == 1;
-         });
-}
+bool RegionTree::is_one_element(ValueId v) const { return type(v).is_one_element(); }
 
 bool RegionTree::row_major(ValueId v) const {
   if (const Tensor* t = g_.constant(v)) return t->contiguous();

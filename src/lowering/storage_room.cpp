@@ -48,6 +48,7 @@ bool StorageRoom::is_known(const ir::Type& t) const {
 bool StorageRoom::fits(ValueId v, const ir::Type& room) const {
   const ir::Type& t = t_.type(v);
   if (t.dtype() != room.dtype() || t.rank() != room.rank()) return false;
+  if (t.has_no_elements()) return true;
   for (std::int64_t a = 0; a < t.rank(); ++a)
     // Where the program is given a size, it checks before it writes that the size suffices.
     if (!t_.size_in(room.extent(a)) && !covers(room.extent(a), t.extent(a))) return false;

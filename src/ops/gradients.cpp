@@ -167,6 +167,12 @@ bool is_filled_with_zeros(const ir::Graph& g, ValueId v) {
   return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
+/// Whether the node gives its first operand with terms added to some of its elements.
+bool adds_terms(const ir::Node& node) {
+  return std::ranges::count(node.op->in_place, 0U) > 0 &&
+         node.attributes.s("reduction", "none") == "add";
+}
+
 /// x + y, where y is zeros to which terms are added at some positions: the terms are added to x.
 /// None, and nothing is built, if y is something else, or others read it: `reads` uses are its own,
 /// none of the whole sum, one of each part of it.
@@ -175,14 +181,13 @@ ValueId added_at_positions(ir::Builder& b, ValueId x, ValueId y, std::size_t rea
   if (is_filled_with_zeros(g, y)) return x;
   const ir::NodeId n = g.value(y).producer;
   if (n == ir::NodeId::none || g.node(n).region != b.region() || g.value(y).uses.size() > reads ||
-      g.node(n).op->name != "scatter_elements" ||
-      g.node(n).attributes.s("reduction", "none") != "add")
+      !adds_terms(g.node(n)))
     return ValueId::none;
   std::vector<ValueId> operands = g.node(n).inputs;
   ir::Attributes attributes = g.node(n).attributes;
   operands[0] = added_at_positions(b, x, operands[0], 1);
   if (operands[0] == ValueId::none) return ValueId::none;
-  return b("scatter_elements", std::move(operands), std::move(attributes));
+  return b(g.node(n).op->name, std::move(operands), std::move(attributes));
 }
 
 }  // namespace

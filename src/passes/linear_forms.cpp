@@ -85,11 +85,7 @@ bool has_forms(DType t) {
 
 int bits(DType t) { return static_cast<int>(8 * byte_size(t)); }
 
-bool is_one_element(const Graph& g, ValueId v) {
-  const ir::Type& t = g.value(v).type;
-  return t.is_tensor() && t.has_rank() &&
-         std::ranges::all_of(t.extents(), [](const ir::Extent& e) { return e.value == 1; });
-}
+bool is_one_element(const Graph& g, ValueId v) { return g.value(v).type.is_one_element(); }
 
 std::int64_t as_number(std::uint64_t word, DType t) {
   const int unused = 64 - bits(t);

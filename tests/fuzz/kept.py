@@ -602,6 +602,24 @@ PROGRAMS = {
 }""",
         [({"trips": np.int64(2), "x": np.array([1, 2]), "y": np.array([1, 2, 3])}, [[[3, 3, 3, 4, 4, 4]] * 2])],
     ),
+    "a value of no elements in an extent that only data tell": (
+        """main (float[?, ?] x, int64 trips) => (int64[?, ?, ?] lengths)
+  <int64[1] zero = {0}, int64 four = {4}> {
+  lengths = Loop (trips, "") <body = outer (int64 i, bool go) => (bool on, int64[?, ?] stack) {
+    on = Identity (go)
+    , positions = TopK <axis = 0> (x, zero)
+    last, stack = Loop (trips, , positions) <body = inner (int64 j, bool go2, int64[?, ?] s) => (bool on2, int64[?, ?] t, int64[2] size) {
+      on2 = Identity (go2)
+      left = Mod (j, four)
+      count = Unsqueeze (left, zero)
+      , some = TopK <axis = 1> (s, count)
+      t = Concat <axis = 1> (s, some)
+      size = Shape (t)
+    }>
+  }>
+}""",
+        [({"x": np.ones((3, 1), np.float32), "trips": np.int64(2)}, [[[[0, 1], [0, 2]]] * 2])],
+    ),
 }
 
 EXTENTS, COUNTS = [0, 1, 1, 2, 3, 5], [0, 1, 1, 2, 3]

@@ -130,6 +130,9 @@ class Runs:
         against = self.program.cases[case]
         if not internal and case not in self.interpreted and (against.want is None or not against.sure):
             return
+        # Another graph may know more of the shape of a stack without trips, which a reader may then refuse.
+        if way not in SAME_GRAPH and not against.sure and isinstance(error, rondel.CallerError):
+            return
         raise Found(Fault(way, case, f"{type(error).__name__}: {error}"))
 
     def run(self, session, way, case, limited=False):

@@ -477,6 +477,26 @@ TEST(VerifyStorage, EachExtentHasRoom) {
   }
 }
 
+TEST(VerifyStorage, WhatHasNoElementsNeedsNoRoom) {
+  const auto complaint_if_narrow = [](const std::string& rows) {
+    const Planned p(R"(graph "g" (%x0: f32[)" + rows + R"(, N], %n: i64[]) {
+      %axes = constant value=i64[1] {0}
+      %xn, _ = loop trips=%n states=(%x0) { body(%i, %go, %x) {
+        %both = concat(%x, %x) axis=1
+        %sum = reduce_sum(%both, %axes) keepdims=1
+        %xt = neg(%x)
+        yield go=%go states=(%xt)
+      } }
+      yield %xn })");
+    Altered altered(p.plan);
+    ir::Type& room = altered.storages[p.storage("both")].type;
+    room = ir::Type::tensor(DType::f32, ir::Extents{room.extent(0), 1});
+    return complaint(p, altered);
+  };
+  EXPECT_EQ(complaint_if_narrow("0"), "");
+  EXPECT_THAT(complaint_if_narrow("1"), HasSubstr("has no room for 'both'"));
+}
+
 TEST(VerifyStorage, APartOfUnknownLengthHasRoom) {
   const Planned p(part_from_the_end);
   Altered altered(p.plan);

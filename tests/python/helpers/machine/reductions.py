@@ -70,6 +70,7 @@ def arg(function):
 
 
 def cum_sum(a, x, axis):
+    assert x.ndim > 0, "a scalar has no axis"  # NumPy makes a list of it
     k = int(axis.item())
     y = np.flip(x, k) if a.get("reverse") else x
     total = np.cumsum(y, k, dtype=np.float32 if small(x) else x.dtype).astype(x.dtype)

@@ -20,6 +20,8 @@ using Factors = std::vector<Symbol>;
 constexpr std::size_t most_products = 64;
 constexpr int most_cases = 2000;
 constexpr std::array steps_to_try{2, 3, 4, 100};
+/// Larger bounds of factors say nothing of products, which then may be as large as integers can be.
+constexpr std::int64_t largest_bound_of_factor = std::int64_t{1} << 32;
 
 bool is_never_negative(Symbol factor) { return Integer(factor).at_least(0); }
 
@@ -118,7 +120,8 @@ class Case {
     const Expression& e = factor.expression();
     const Integer self(factor);
     if (e.least) add_of(factor, {*e.least, self});
-    if (e.most) add_of(factor, {self, *e.most});
+    if (e.most && *e.most <= largest_bound_of_factor) add_of(factor, {self, *e.most});
+    else if (e.most) add({self, *e.most});
     switch (e.kind) {
       case Expression::Kind::name:
         for (const Fact& fact : facts_of_(factor)) add_fact(factor, fact);

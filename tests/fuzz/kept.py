@@ -602,23 +602,26 @@ PROGRAMS = {
 }""",
         [({"trips": np.int64(2), "x": np.array([1, 2]), "y": np.array([1, 2, 3])}, [[[3, 3, 3, 4, 4, 4]] * 2])],
     ),
-    "a value of no elements in an extent that only data tell": (
-        """main (float[?, ?] x, int64 trips) => (int64[?, ?, ?] lengths)
+    "a state that grows by the remainder of the trip number": (
+        """main (float[?, ?] x, int64[1] rows, int64 trips) => (int64[?, 2] sizes)
   <int64[1] zero = {0}, int64 four = {4}> {
-  lengths = Loop (trips, "") <body = outer (int64 i, bool go) => (bool on, int64[?, ?] stack) {
+  sizes = Loop (trips, "") <body = outer (int64 i, bool go) => (bool on, int64[2] size) {
     on = Identity (go)
-    , positions = TopK <axis = 0> (x, zero)
-    last, stack = Loop (trips, , positions) <body = inner (int64 j, bool go2, int64[?, ?] s) => (bool on2, int64[?, ?] t, int64[2] size) {
+    , positions = TopK <axis = 0> (x, rows)
+    last = Loop (trips, "", positions) <body = inner (int64 j, bool go2, int64[?, ?] s) => (bool on2, int64[?, ?] t) {
       on2 = Identity (go2)
       left = Mod (j, four)
       count = Unsqueeze (left, zero)
       , some = TopK <axis = 1> (s, count)
       t = Concat <axis = 1> (s, some)
-      size = Shape (t)
     }>
+    size = Shape (last)
   }>
 }""",
-        [({"x": np.ones((3, 1), np.float32), "trips": np.int64(2)}, [[[[0, 1], [0, 2]]] * 2])],
+        [
+            ({"x": np.ones((3, 4), np.float32), "rows": np.array([2]), "trips": np.int64(3)}, [[[2, 7]] * 3]),
+            ({"x": np.ones((3, 4), np.float32), "rows": np.array([0]), "trips": np.int64(6)}, [[[0, 11]] * 6]),
+        ],
     ),
 }
 

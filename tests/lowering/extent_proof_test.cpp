@@ -201,6 +201,17 @@ TEST(ExtentProof, APartOfAPartOfAPartHasRoom) {
                      facts));
 }
 
+// A state that each trip makes longer by what an earlier trip number leaves when divided by 4.
+TEST(ExtentProof, RemaindersOfTripsAddUp) {
+  const Facts facts{{"state",
+                     {at_most("state", {"first + trip * trip"}),
+                      at_most("state", {"first + trip * other - 4 * trip * (other / 4)"})}},
+                    {"trip", {at_most("trip", {"trips - 1"})}},
+                    {"other", {at_most("other", {"trips - 1"})}}};
+  EXPECT_TRUE(proves("state", "first + trips * trips", facts));
+  EXPECT_FALSE(proves("state", "first + trips", facts));
+}
+
 // The elements of what one of two branches gives, which have two extents each.
 TEST(ExtentProof, ProductsOfMaximaHaveRoomForAllCases) {
   const Facts facts{{"v", {Fact{at_most("v", {"a"})[0], at_most("v", {"2"})[0]}}},

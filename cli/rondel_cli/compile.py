@@ -59,12 +59,14 @@ def add_to(commands):
     )
     parser.add_argument("--allow-steps", action="store_true", help="nodes without native code run interpreted, or step by step")
     parser.add_argument("--strict", action="store_true", help="no contraction to fma, reference kernels only")
+    parser.add_argument("--denormals-as-zero", action="store_true", help="subnormal numbers are zero, which is faster where numbers fade away in a loop")
     parser.set_defaults(act=act)
 
 
 def act(options):
     chosen = session_options(options)
     chosen.strict = options.strict
+    chosen.denormals_as_zero = options.denormals_as_zero
     samples = []
     if options.input:
         samples = [read_feeds(rondel.InferenceSession(options.model, chosen), options.input, 0)]

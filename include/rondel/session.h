@@ -52,6 +52,10 @@ struct SessionOptions {
   bool jit = true;
   /// True: no contraction to fma, and the reference kernels instead of the fast ones.
   bool strict = false;
+  /// True: floating-point arithmetic takes subnormal operands and results for zero (onnxruntime's
+  /// session.set_denormal_as_zero). Numbers that fade away in a long loop, and their gradients,
+  /// pass through subnormal ones, for which processors take many times as long.
+  bool denormals_as_zero = false;
   /// The folder from which external data of a model given as bytes may be read.
   std::optional<std::filesystem::path> external_data_dir = {};
   /// Called with each warning when a session is made or a model is exported. Not set: each warning

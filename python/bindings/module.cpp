@@ -209,6 +209,7 @@ NB_MODULE(_rondel, m) {
       .def_rw("loop_cond", &SessionOptions::loop_cond)
       .def_rw("jit", &SessionOptions::jit)
       .def_rw("strict", &SessionOptions::strict)
+      .def_rw("denormals_as_zero", &SessionOptions::denormals_as_zero)
       .def_prop_rw(
           "external_data_dir",
           [](const SessionOptions& o) {

@@ -8,7 +8,7 @@ namespace rondel {
 
 std::thread named_thread(const char* name, std::function<void()> work) {
   std::thread thread([work = std::move(work)] {
-    const StandardArithmetic arithmetic;  // a thread begins with its creator's
+    const ArithmeticScope arithmetic(Arithmetic::standard());  // a thread begins with its creator's
     work();
   });
   pthread_setname_np(thread.native_handle(), name);

@@ -83,6 +83,7 @@ struct ThreadPool::Job {
   const std::int64_t parts;
   const Call call;
   const void* const part;
+  const Arithmetic arithmetic = Arithmetic::of_thread();
   std::atomic<std::int64_t> next = 0;
   std::atomic<int> inside = 0;  ///< threads of the pool; changed under the state's mutex only
   int room = 0;                 ///< how many more threads may enter
@@ -143,11 +144,11 @@ struct ThreadPool::State {
   }
 
   [[noreturn]] void serve() {
-    const StandardArithmetic arithmetic;  // the thread that starts this one may have another one
     std::unique_lock lock(mutex);
     for (;;) {
       while (Job* const job = enter()) {
         lock.unlock();
+        job->arithmetic.set();
         job->work();
         acquire(lock);
         busy.fetch_sub(1, std::memory_order_relaxed);

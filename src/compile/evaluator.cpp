@@ -113,7 +113,7 @@ class NodeEvaluator {
 ir::Evaluator make_evaluator() {
   return [nodes = std::make_shared<NodeEvaluator>()](const Graph& g, ir::NodeId n,
                                                      std::span<const Tensor* const> inputs) {
-    const StandardArithmetic arithmetic;
+    const ArithmeticScope arithmetic(Arithmetic::standard());
     return (*nodes)(g, n, inputs);
   };
 }

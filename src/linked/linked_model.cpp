@@ -81,6 +81,7 @@ class Model {
     options.graph_optimization_level = static_cast<int>(stored_.optimization_level);
     options.intra_op_num_threads = static_cast<int>(stored_.threads);
     options.strict = stored_.strict != 0;
+    options.denormals_as_zero = stored_.denormals_as_zero != 0;
     options.max_trips = stored_.max_trips;
     options.max_memory_bytes = stored_.max_memory_bytes;
     const auto graph = [this](std::size_t number) {

@@ -29,6 +29,10 @@ const RunOptions& checked(const RunOptions& o) {
   return o;
 }
 
+Arithmetic arithmetic_of(const SessionOptions& o) {
+  return o.denormals_as_zero ? Arithmetic::with_denormals_as_zero() : Arithmetic::standard();
+}
+
 void report_warnings(const SessionOptions& o, std::span<const Finding> findings) {
   for (const Finding& f : findings) {
     if (f.level != Finding::Level::warning) continue;

@@ -1,6 +1,8 @@
 #pragma once
 #include <rondel/session.h>
 
+#include "base/arithmetic.h"
+
 #include <span>
 
 namespace rondel::session {
@@ -10,6 +12,9 @@ const SessionOptions& checked(const SessionOptions&);
 
 /// The same for the options of a run.
 const RunOptions& checked(const RunOptions&);
+
+/// The arithmetic that the options ask for.
+Arithmetic arithmetic_of(const SessionOptions&);
 
 /// Reports the warnings among the findings to `on_warning`, or to stderr if it is not set.
 void report_warnings(const SessionOptions&, std::span<const Finding>);

@@ -53,7 +53,7 @@ Plans::Plans(const ir::Graph& imported, const SessionOptions& o, const SharedRes
     : imported_(imported), options_(o), compiler_(resources.compiler),
       compile_graph_(resources.compile_graph), specialize_graph_(resources.specialize_graph) {
   const Clock::time_point start = Clock::now();
-  const StandardArithmetic arithmetic;
+  const ArithmeticScope arithmetic(Arithmetic::standard());
   const ProfileScope scope(options_.profile.get(), ProfileEvent::Kind::load, "passes and plan");
   graph_ = shared(first_compilation().run(
       [&] { return compile_graph_(imported_, options_, Extents::as_named); }));
@@ -103,7 +103,7 @@ Plans::SharedPlan Plans::without_names() const {
   const auto lock = lock_cancellably(without_names_mutex_);
   if (!without_names_)
     without_names_ = without_names_work_.run([&] {
-      const StandardArithmetic arithmetic;
+      const ArithmeticScope arithmetic(Arithmetic::standard());
       const ProfileScope scope(options_.profile.get(), ProfileEvent::Kind::load, "passes and plan");
       return plan(shared(compile_graph_(imported_, options_, Extents::free)));
     });
@@ -149,7 +149,7 @@ void Plans::specialize(ShapeUse& use, std::span<const Value> inputs, const Occas
   const Clock::time_point begin = Clock::now();
   const SpareTime time{occasion.run, end};
   const CancellationScope cancellation(&SpareTime::check, &time);
-  const StandardArithmetic arithmetic;
+  const ArithmeticScope arithmetic(Arithmetic::standard());
   const ProfileScope scope(options_.profile.get(), ProfileEvent::Kind::load,
                            "passes and plan for certain shapes");
   try {

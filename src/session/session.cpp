@@ -186,7 +186,7 @@ struct Session::Impl {
   /// `inputs()` returns the values of the inputs in order, checked.
   std::vector<Value> run(std::span<const std::size_t> wanted, const auto& inputs,
                          const RunOptions& o, std::span<session::Carried> carried = {}) const {
-    const StandardArithmetic arithmetic;
+    const ArithmeticScope arithmetic(session::arithmetic_of(options));
     session::checked(o);
     runtime::Memory within = o.max_memory_bytes < options.max_memory_bytes
                                  ? memory.within(o.max_memory_bytes)

@@ -98,6 +98,47 @@ TEST(Arithmetic, OfHelperThreadsIsStandard) {
     ASSERT_NEAR(y.data_as<float>()[i], 72 * double{subnormal}, 1e-42) << i;
 }
 
+/// Of a session that takes subnormal numbers for zero, whatever is around.
+void expect_denormals_as_zero(const char* jit) {
+  ::setenv("RONDEL_JIT", jit, 1);
+  const std::map<std::string, Value> feeds{{"x", filled({1000}, tiny)}};
+  SessionOptions options;
+  options.denormals_as_zero = true;
+  const Session session = session_of(ops, options), usual = session_of(ops);
+  for (int k = 0; k < 3; ++k) {
+    const auto found = session.run(feeds);
+    for (const char* name : {"y", "z"})
+      EXPECT_EQ(floats(found.at(name)), std::vector<float>(1000)) << name;
+    EXPECT_EQ(*found.at("k").tensor().data_as<float>(), subnormal) << "computed by the compiler";
+    EXPECT_EQ(floats(usual.run(feeds).at("y")), std::vector<float>(1000, subnormal));
+  }
+  const Session grown = session_of(
+      "g (float[n] x) => (float[n] y) <float a = {1e10}> { y = Mul (x, a) }", options);
+  EXPECT_EQ(floats(grown.run({{"x", filled({1000}, subnormal)}}).at("y")),
+            std::vector<float>(1000));
+  ::unsetenv("RONDEL_JIT");
+}
+
+TEST(Arithmetic, MayTakeDenormalsForZeroWhenInterpreted) { expect_denormals_as_zero("0"); }
+TEST(Arithmetic, MayTakeDenormalsForZeroInNativeCode) { expect_denormals_as_zero("2"); }
+
+/// The threads of the pool are shared by sessions of both kinds.
+TEST(Arithmetic, OfHelperThreadsIsThatOfTheRun) {
+  constexpr int threads = 5;
+  start_helpers(threads);
+  for (const bool zero : {true, false, true}) {
+    SessionOptions options;
+    options.denormals_as_zero = zero;
+    const Session session = session_of(
+        "g (float[n,c,h,w] x, float[m,c,3,3] w) => (float[n,m,p,q] y) { y = Conv (x, w) }",
+        options);
+    const std::map<std::string, Value> feeds{{"x", filled({4, 8, 64, 64}, tiny)},
+                                             {"w", filled({8, 8, 3, 3}, 1e-10F)}};
+    const std::vector<float> y = floats(session.run(feeds).at("y"));
+    EXPECT_TRUE(std::ranges::all_of(y, [&](float v) { return (v == 0) == zero; })) << zero;
+  }
+}
+
 TEST(Arithmetic, AfterAnErrorIsWhatItWas) {
   const Session session = session_of(ops);
   const FastArithmetic around;

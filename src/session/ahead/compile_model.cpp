@@ -321,6 +321,7 @@ class Compilation {
     model_.optimization_level = o.graph_optimization_level;
     model_.threads = o.intra_op_num_threads;
     model_.strict = o.strict ? 1 : 0;
+    model_.denormals_as_zero = o.denormals_as_zero ? 1 : 0;
     model_.max_trips = o.max_trips;
     model_.max_memory_bytes = o.max_memory_bytes;
     const std::vector<std::byte> description = ahead::to_bytes(model_);
@@ -377,7 +378,7 @@ class Compilation {
 
 /// What is wrong with the options and the place is said before the model is read.
 CompileReport compile_read(const auto& model, const fs::path& library, const CompileOptions& o) {
-  const StandardArithmetic arithmetic;
+  const ArithmeticScope arithmetic(Arithmetic::standard());
   Compilation compilation(library, o);
   return compilation.run(session::read_model(model, o.session));
 }

@@ -91,7 +91,9 @@ std::vector<std::byte> to_bytes(const StoredModel& m) {
     w.add(pair.first);
     w.add(pair.second);
   });
-  for (const std::int64_t x : {m.optimization_level, m.threads, m.strict, m.max_trips}) w.add(x);
+  for (const std::int64_t x :
+       {m.optimization_level, m.threads, m.strict, m.denormals_as_zero, m.max_trips})
+    w.add(x);
   w.add(m.max_memory_bytes);
   w.add_all(m.graphs, [&](const StoredGraph& g) {
     w.add(g.text);
@@ -124,7 +126,8 @@ StoredModel read_stored_model(std::span<const std::byte> bytes) {
     std::string key = r.text();
     i.custom_metadata[std::move(key)] = r.text();
   }
-  for (std::int64_t* x : {&m.optimization_level, &m.threads, &m.strict, &m.max_trips})
+  for (std::int64_t* x :
+       {&m.optimization_level, &m.threads, &m.strict, &m.denormals_as_zero, &m.max_trips})
     *x = r.integer();
   m.max_memory_bytes = r.unsigned_integer();
   m.graphs = r.all<StoredGraph>([&] {

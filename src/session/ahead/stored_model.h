@@ -38,6 +38,7 @@ struct StoredModel {
   std::vector<std::string> instruction_sets;
   ModelInfo info;
   std::int64_t optimization_level = 99, threads = 0, strict = 0;
+  std::int64_t denormals_as_zero = 0;
   std::int64_t max_trips = 0;
   std::uint64_t max_memory_bytes = 0;
   /// The graph that runs, and, if inputs share names of extents, the one that does not rely on

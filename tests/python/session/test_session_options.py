@@ -160,14 +160,33 @@ def test_configuration_entries(ort, unsaid):
 
 def test_configuration_entries_without_a_meaning_warn_once(unsaid):
     made = rondel.SessionOptions()
-    with pytest.warns(UserWarning, match="'session.set_denormal_as_zero' is ignored"):
-        made.add_session_config_entry("session.set_denormal_as_zero", "1")
+    with pytest.warns(UserWarning, match="'session.disable_prepacking' is ignored"):
+        made.add_session_config_entry("session.disable_prepacking", "1")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        made.add_session_config_entry("session.set_denormal_as_zero", "0")
+        made.add_session_config_entry("session.disable_prepacking", "0")
         made.add_session_config_entry("session.optimized_model_external_initializers_file_name", "x.bin")
     with refused(rondel.CallerError, "'KEY': 1", "text"):
         made.add_session_config_entry("KEY", 1)
+
+
+@pytest.mark.parametrize("value", ["0", "1"])
+def test_denormals_as_zero(value):
+    """Not beside onnxruntime, which leaves the arithmetic of this thread changed."""
+    made = rondel.SessionOptions()
+    made.add_session_config_entry("session.set_denormal_as_zero", value)
+    small = session(model("g (float[4] x) => (float[4] y) <float k = {1e-10}> { y = Mul (x, k) }"), options=made)
+    (y,) = small.run(None, {"x": np.full(4, 1e-30, np.float32)})
+    same(y, np.full(4, 0.0 if value == "1" else 1e-40, np.float32))
+
+
+def test_denormals_as_zero_is_an_option_of_its_own():
+    made = rondel.SessionOptions(denormals_as_zero=True)
+    assert made.denormals_as_zero
+    made.add_session_config_entry("session.set_denormal_as_zero", "0")
+    assert not made.denormals_as_zero
+    with refused(rondel.CallerError, "set_denormal_as_zero", "'yes'", "'0' or '1'"):
+        made.add_session_config_entry("session.set_denormal_as_zero", "yes")
 
 
 # ---- dimensions -----------------------------------------------------------------------------------------

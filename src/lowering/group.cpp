@@ -6,7 +6,6 @@
 #include "lowering/row_schedule.h"
 #include "lowering/schedule.h"
 #include "lowering/states_last.h"
-#include "ops/layout/reading_view.h"
 #include "ops/meaning.h"
 
 #include <algorithm>
@@ -382,7 +381,7 @@ class Grouper {
   /// Whether the node gives the beginning of a value that lies in a buffer.
   bool is_beginning(NodeId n) const {
     const ir::Node& node = g_.node(n);
-    const auto* view = ops::meaning_as<ops::ReadingView>(*node.op);
+    const auto* view = ops::meaning_as<ops::ViewMeaning>(*node.op);
     return view != nullptr && view->is_beginning != nullptr && view->is_beginning(g_, node) &&
            lies_in_buffer(node.inputs[0]);
   }

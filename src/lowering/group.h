@@ -47,7 +47,7 @@ enum class Sharing {
   /// For groups whose program is part of a larger one. As above, and a reduction's group takes in
   /// the nodes that compute elements for the reduction alone, and views are in each group that
   /// reads them, if all can read them in place: a product the beginning of a buffer
-  /// (`ReadingView::is_beginning`) or its matrices (`ViewMeaning::keeps_matrices`), other nodes
+  /// (`ViewMeaning::is_beginning`) or its matrices (`ViewMeaning::keeps_matrices`), other nodes
   /// rows (`ViewMeaning::keeps_rows`). These nodes copy and store nothing then.
   parts,
 };

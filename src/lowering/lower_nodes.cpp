@@ -2,7 +2,7 @@
 
 #include "base/cancellation.h"
 #include "base/error.h"
-#include "ops/layout/reading_view.h"
+#include "ops/meaning.h"
 
 #include <algorithm>
 #include <cstring>
@@ -33,9 +33,7 @@ class NodeEmitter : public ops::Emitter {
   const ir::Type& input(std::size_t k) const override { return type(node_.inputs.at(k)); }
   const ir::Type& output(std::size_t j) const override { return type(node_.outputs.at(j)); }
   const Tensor* value(std::size_t k) const override {
-    const auto* reading = ops::meaning_as<ops::ReadingView>(*node_.op);
-    invariant(std::ranges::count(node_.op->program_values, k) > 0 ||
-                  (reading != nullptr && std::ranges::count(reading->reads, k) > 0),
+    invariant(std::ranges::count(node_.op->program_values, k) > 0 || ops::may_read(*node_.op, k),
               "{} asks for the value of input {}, which its program does not depend on",
               node_.op->name, k);
     return has(k) ? s_.environment.value(node_.inputs[k]) : nullptr;
@@ -260,9 +258,7 @@ void define_view(LoweringScope& s, NodeId n, const std::vector<Ex>& extents) {
   Operand result = of;
   result.part.whole = false;
   result.extents = extents;
-  const auto* reading = ops::meaning_as<ops::ReadingView>(*node.op);
-  if (reading == nullptr || reading->is_beginning == nullptr ||
-      !reading->is_beginning(s.graph, node)) {
+  if (view->is_beginning == nullptr || !view->is_beginning(s.graph, node)) {
     const auto place = [&s, n, view, extents](const Indices& out) {
       return PlaceEmitter(s, n, &extents).place_of(*view, out);
     };

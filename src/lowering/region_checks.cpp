@@ -4,7 +4,7 @@
 #include "lowering/empty_stacks.h"
 #include "lowering/extent_expression.h"
 #include "lowering/region_tree.h"
-#include "ops/layout/reading_view.h"
+#include "ops/meaning.h"
 
 #include <algorithm>
 
@@ -81,16 +81,12 @@ RegionTree::Late RegionTree::late() const {
 /// the program finds the extents that depend on their values.
 void RegionTree::check_values(NodeId n) {
   const ir::Node& node = g_.node(n);
-  if (finds_extents(n)) return;
-  const auto among = [](const std::vector<std::size_t>& list, std::size_t k) {
-    return std::ranges::count(list, k) > 0;
-  };
   for (const std::size_t k : node.op->value_inputs) {
     const ValueId v = k < node.inputs.size() ? node.inputs[k] : ValueId::none;
     if (v == ValueId::none || k_.value(v) != nullptr) continue;
-    const auto* reading = ops::meaning_as<ops::ReadingView>(*node.op);
-    if (reading != nullptr && among(reading->reads, k)) continue;
-    if (among(node.op->program_values, k) || !(follows_from_extents(v) || extents_found(n)))
+    if (ops::may_read(*node.op, k)) continue;
+    const bool for_types_only = std::ranges::count(node.op->program_values, k) == 0;
+    if (!for_types_only || !(finds_extents(n) || follows_from_extents(v) || extents_found(n)))
       refuse_itself(
           n,
           fmt::format("{} needs {} before the run, and data decide it", ir::where(g_, n), named(v)),

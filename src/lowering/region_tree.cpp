@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "lowering/extent_expression.h"
 #include "lowering/extract.h"
-#include "ops/layout/reading_view.h"
+#include "ops/meaning.h"
 
 #include <algorithm>
 
@@ -175,7 +175,7 @@ bool RegionTree::row_major(ValueId v) const {
 
 ValueId RegionTree::beginning_in(const Group& group) const {
   const ir::Node& node = g_.node(group.nodes[0]);
-  const auto* view = ops::meaning_as<ops::ReadingView>(*node.op);
+  const auto* view = ops::meaning_as<ops::ViewMeaning>(*node.op);
   const bool is_beginning = group.nodes.size() == 1 && view != nullptr &&
                             view->is_beginning != nullptr && view->is_beginning(g_, node);
   return is_beginning ? node.inputs[0] : ValueId::none;

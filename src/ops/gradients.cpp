@@ -85,6 +85,20 @@ ValueId zeros_of_shape(ir::Builder& b, ValueId x, DType t) {
   return zeros;
 }
 
+/// What each input gets that is `equal` to the result: the adjoint, divided by their number.
+ValueId share_of_each(ir::Builder& b, ValueId adjoint, std::span<const ValueId> equal) {
+  const DType t = dtype_of(b, adjoint);
+  if (equal.size() == 2)  // a product costs less than a quotient, and is the same
+    return b("where", {b("and", {equal[0], equal[1]}), b("mul", {adjoint, b.scalar(t, 0.5)}),
+                       adjoint});
+  ValueId count = ValueId::none;
+  for (const ValueId e : equal) {
+    const ValueId one = as(b, e, t);
+    count = count == ValueId::none ? one : b("add", {count, one});
+  }
+  return b("div", {adjoint, count});
+}
+
 }  // namespace
 
 std::vector<ValueId> zero_gradient(ir::Builder&, const ir::Node& node, std::span<const ValueId>) {
@@ -107,13 +121,8 @@ std::vector<ValueId> shared_among_ties(ir::Builder& b, const ir::Node& node,
                                        std::span<const ValueId> adjoints) {
   const DType t = dtype_of(b, adjoints[0]);
   std::vector<ValueId> equal, result;
-  ValueId count = ValueId::none;
-  for (const ValueId x : node.inputs) {
-    equal.push_back(b("equal", {x, node.outputs[0]}));
-    const ValueId one = as(b, equal.back(), t);
-    count = count == ValueId::none ? one : b("add", {count, one});
-  }
-  const ValueId share = b("div", {adjoints[0], count}), zero = b.scalar(t, 0);
+  for (const ValueId x : node.inputs) equal.push_back(b("equal", {x, node.outputs[0]}));
+  const ValueId share = share_of_each(b, adjoints[0], equal), zero = b.scalar(t, 0);
   for (std::size_t k = 0; k < equal.size(); ++k)
     result.push_back(summed_to(b, b("where", {equal[k], share, zero}), node.inputs[k]));
   return result;
@@ -220,6 +229,14 @@ ValueId sum_of_integers(ir::Builder& b, ValueId x, ValueId y) {
   const Tensor *first = b.graph().constant(x), *second = b.graph().constant(y);
   if (first == nullptr || second == nullptr) return b("add", {x, y});
   return b.integers({ir::integers_of(*first).front() + ir::integers_of(*second).front()});
+}
+
+ValueId joined_integers(ir::Builder& b, std::span<const ValueId> lists) {
+  ir::Ints all;
+  for (const ValueId v : lists)
+    if (const Tensor* known = b.graph().constant(v)) all.push_back(ir::integers_of(*known).front());
+  if (all.size() == lists.size()) return b.integers(std::move(all));
+  return b("concat", {lists.begin(), lists.end()}, {{"axis", 0}});
 }
 
 ValueId iota(ir::Builder& b, ValueId count) {

@@ -43,6 +43,8 @@ ir::ValueId with_shape_of(ir::Builder&, ir::ValueId x, ir::ValueId like);
 ir::ValueId integer_at(ir::Builder&, ir::ValueId list, std::int64_t k);
 /// The sum of two i64[1]; a constant if both are constants.
 ir::ValueId sum_of_integers(ir::Builder&, ir::ValueId, ir::ValueId);
+/// A list of integers that lists of one integer make; a constant if all of them are.
+ir::ValueId joined_integers(ir::Builder&, std::span<const ir::ValueId>);
 /// 0, 1, ..., count - 1. `count` is i64[1].
 ir::ValueId iota(ir::Builder&, ir::ValueId count);
 /// Input k as integers; nothing if it is not given or not a constant.

@@ -104,6 +104,9 @@ struct Elements : ir::Meaning {
   Fn fn;
   Before before;    ///< may be empty
   Extents extents;  ///< may be empty
+  /// The `value_inputs` whose elements `fn` loads when it runs if their values are not known when
+  /// the program is written.
+  std::vector<std::size_t> reads = {};
   /// Each element of input 0 is read once, for one output element: a reduction. The element may be
   /// computed where it is read.
   bool reads_once = false;
@@ -191,6 +194,10 @@ struct ViewMeaning : Elements {
   /// input as fast as a copy of the result. Null: never. For types with ranks.
   using KeepsRows = bool (*)(const ir::Node&, const ir::Type& input, const ir::Type& result);
   KeepsRows keeps_rows = nullptr;
+  /// Whether each element of the result is the element of the first input at the same index: the
+  /// result is the beginning of the input along each axis. Null: never.
+  using IsBeginning = bool (*)(const ir::Graph&, const ir::Node&);
+  IsBeginning is_beginning = nullptr;
 };
 /// For `ViewMeaning::keeps_rows`.
 inline bool always_keeps_rows(const ir::Node&, const ir::Type&, const ir::Type&) { return true; }
@@ -214,6 +221,13 @@ template <class F> std::shared_ptr<const ir::Meaning> elementwise(F f) {
 inline auto elements(Elements::Fn f, Elements::Before before = nullptr,
                      Elements::Extents extents = nullptr) {
   return std::make_shared<Elements>(std::move(f), std::move(before), std::move(extents));
+}
+/// The `value_inputs` listed in `reads` may become known when it runs.
+inline auto reading_elements(Elements::Fn f, std::vector<std::size_t> reads,
+                             Elements::Extents extents) {
+  auto meaning = elements(std::move(f), nullptr, std::move(extents));
+  meaning->reads = std::move(reads);
+  return meaning;
 }
 inline auto nest(LoopNest::Fn f) { return std::make_shared<LoopNest>(std::move(f)); }
 inline auto nest_on_buffers(LoopNest::Fn f) {
@@ -250,6 +264,17 @@ inline auto view_of_matrices(ViewMeaning::Fn v, Elements::Fn e,
   return meaning;
 }
 
+/// A slice, whose `value_inputs` listed in `reads` may become known when it runs.
+inline auto slice_view(ViewMeaning::Fn v, Elements::Fn e, std::vector<std::size_t> reads,
+                       ViewMeaning::Before before = nullptr,
+                       ViewMeaning::IsBeginning is_beginning = nullptr) {
+  auto meaning = std::make_shared<ViewMeaning>(std::move(v), std::move(e), std::move(before));
+  meaning->reads = std::move(reads);
+  meaning->keeps_rows = always_keeps_rows;
+  meaning->is_beginning = is_beginning;
+  return meaning;
+}
+
 /// The meaning of an op if it is of kind K, else null.
 template <class K> const K* meaning_as(const ir::OpDef& op) {
   return dynamic_cast<const K*>(op.meaning.get());
@@ -259,6 +284,12 @@ inline bool is_elementwise(const ir::OpDef& op) { return meaning_as<ElementWise>
 inline bool is_reduction(const ir::OpDef& op) {
   const auto* each = meaning_as<Elements>(op);
   return each != nullptr && each->reads_once;
+}
+/// Whether the program of the op loads the elements of input k, one of its `value_inputs`, when it
+/// runs if their values are not known.
+inline bool may_read(const ir::OpDef& op, std::size_t k) {
+  const auto* each = meaning_as<Elements>(op);
+  return each != nullptr && std::ranges::count(each->reads, k) > 0;
 }
 /// The code that computes the extents of the op's outputs from values of inputs; null if the op has
 /// none.

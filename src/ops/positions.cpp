@@ -42,6 +42,11 @@ ir::Ints known_integers(const Emitter& e, std::size_t input) {
   return ir::integers_of(*t);
 }
 
+Ex known_or_read(Emitter& e, std::size_t input, std::size_t i) {
+  if (const Tensor* t = e.value(input)) return e.builder().index(ir::integers_of(*t)[i]);
+  return cast(DType::i64, e.load(input, {e.builder().index(static_cast<std::int64_t>(i))}));
+}
+
 Ex checked_index(Emitter& e, Ex index, Ex extent, std::string_view what) {
   const Ex i = cast(DType::i64, index);
   e.builder().check((i >= -extent) & (i < extent),

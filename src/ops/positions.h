@@ -13,6 +13,9 @@ Indices extents_of(Emitter&, std::size_t input);
 Indices output_extents_of(Emitter&, std::size_t output);
 /// The value of a `value_inputs` operand as integers; it must be known.
 ir::Ints known_integers(const Emitter&, std::size_t input);
+/// Element i of a list of integers among `Elements::reads`: a constant if its value is known, else
+/// loaded when the program runs.
+Ex known_or_read(Emitter&, std::size_t input, std::size_t i);
 /// `index`, read from data, as a valid index along an axis of `extent` elements. A negative index
 /// counts from the end. An index out of range ends the run with a message that begins with `what`.
 Ex checked_index(Emitter&, Ex index, Ex extent, std::string_view what);

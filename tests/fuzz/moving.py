@@ -214,14 +214,22 @@ def pad(g):
     a = g.pick(lambda v: v.rank > 0 and v.dtype != STRING)
     mode = rng.choice(["constant", "constant", "constant", "edge", "reflect"] + (["wrap"] if w.mood.opset >= 19 else []))
     least = -1 if mode == "constant" and w.chance(0.3) else 0
+    amounts, rest = [0, 0, 1, 2, least], []
     if w.mood.opset >= 18 and w.chance(0.3):
-        pads, rest = g.list(rng.randint(least, 2), rng.randint(least, 2)), [None, g.list(_axis(g, a))]
+        pads, rest = g.list(rng.choice(amounts), rng.choice(amounts)), [None, g.list(_axis(g, a))]
+    elif w.chance(0.3):
+        pads = g.emit("Concat", [_pad_from_data(g, least) if w.chance(0.4) else g.list(rng.choice(amounts)) for _ in range(2 * a.rank)], {"axis": 0})
     else:
-        pads, rest = g.list(*(rng.choice([0, 0, 1, 2, least]) for _ in range(2 * a.rank))), []
+        pads = g.list(*(rng.choice(amounts) for _ in range(2 * a.rank)))
     if mode == "constant" and (a.dtype == UNSIGNED_POWERS or w.chance(0.5)):
         value = g.constant(w.array(a.dtype, ()))
         rest = [value, *rest[1:]]
     g.emit("Pad", [a, pads, *rest], {"mode": mode} if mode != "constant" else None)
+
+
+def _pad_from_data(g, least):
+    amount = g.emit("Mod", [g.scalar(), g.number(3)])
+    return g.one(g.emit("Add", [amount, g.number(least)]) if least else amount)
 
 
 def shapes(g):

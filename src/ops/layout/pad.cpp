@@ -3,16 +3,25 @@
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
+#include <limits>
+
 namespace rondel::ops {
 namespace {
 
+/// No pad is larger: sums of three such numbers fit into 64 bits.
+constexpr std::int64_t furthest = std::numeric_limits<std::int64_t>::max() / 4;
+
 /// The numbers of elements added before and after each axis; negative numbers remove elements.
-struct Padding {
-  ir::Ints before, after;
+template <class Number> struct Padding {
+  std::vector<Number> before, after;
 };
 
-Padding padding_of(const ir::Ints& pads, const std::optional<ir::Ints>& axes, std::int64_t rank) {
-  Padding m{ir::Ints(static_cast<std::size_t>(rank)), ir::Ints(static_cast<std::size_t>(rank))};
+/// Pads are listed before the axes, then after them. `none`: for axes that are not listed.
+template <class Number>
+Padding<Number> padding_of(const std::vector<Number>& pads, const std::optional<ir::Ints>& axes,
+                           std::int64_t rank, Number none) {
+  const std::vector<Number> all(static_cast<std::size_t>(rank), none);
+  Padding<Number> m{all, all};
   const std::size_t n = axes ? axes->size() : static_cast<std::size_t>(rank);
   require(pads.size() == 2 * n, "{} pads for {} axes; expected two per axis", pads.size(), n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -23,10 +32,21 @@ Padding padding_of(const ir::Ints& pads, const std::optional<ir::Ints>& axes, st
   return m;
 }
 
-void require_elements_to_take(const std::string& mode, std::int64_t before, std::int64_t after,
-                              std::int64_t extent, std::int64_t axis) {
-  if (mode == "constant" || (before <= 0 && after <= 0)) return;
-  require(extent > 0, "axis {} is empty; mode '{}' has nothing to take", axis, mode);
+/// Checks an axis as far as its extent and pads are known. Returns what must not be negative.
+ir::Integers conditions_of(const std::string& mode, std::int64_t axis, const ir::Extent& extent,
+                           const ir::Integer& before, const ir::Integer& after) {
+  const ir::Integer e(extent), padded = e + before + after;
+  // Modes other than `constant` take the added elements from x.
+  const ir::Integer taken = mode == "constant" ? ir::Integer(0)
+                                               : min(max(max(before, after), 0), 1);
+  if (extent.known() && before.known() && after.known()) {
+    require(checked_add(extent.value, checked_add(*before.number, *after.number)) >= 0,
+            "axis {} of extent {} is padded by {} and {}", axis, extent.value, *before.number,
+            *after.number);
+    require(extent.value >= *taken.number, "axis {} is empty; mode '{}' has nothing to take", axis,
+            mode);
+  }
+  return {padded, e - taken};
 }
 
 void pad_rule(ir::TypeContext& c) {
@@ -41,31 +61,31 @@ void pad_rule(ir::TypeContext& c) {
     require_scalar(c, 2);
   }
   if (!x.has_rank()) return c.output(0, ir::Type::unranked(x.dtype()));
-  const auto pads = c.integers(1), axes = c.has(3) ? c.integers(3) : std::nullopt;
+  const auto pads = c.elements(1);
+  const auto axes = c.has(3) ? c.integers(3) : std::nullopt;
   if (!pads || (c.has(3) && !axes)) return c.output(0, ir::Type::ranked(x.dtype(), x.rank()));
-  const Padding m = padding_of(*pads, axes, x.rank());
+  const Padding m = padding_of(*pads, axes, x.rank(), ir::Integer(0));
   ir::Extents extents;
-  ir::Integers not_negative;
+  Conditions conditions;
   for (std::int64_t a = 0; a < x.rank(); ++a) {
-    const auto at = static_cast<std::size_t>(a);
-    const std::int64_t more = checked_add(m.before[at], m.after[at]);
+    const ir::Integer &before = m.before[static_cast<std::size_t>(a)],
+                      &after = m.after[static_cast<std::size_t>(a)];
     const ir::Extent& e = x.extent(a);
-    if (!e.known()) {
-      const ir::Integer padded = ir::Integer(e) + more;
-      not_negative.push_back(padded);
-      if (mode != "constant" && (m.before[at] > 0 || m.after[at] > 0))
-        not_negative.push_back(ir::Integer(e) - 1);
-      extents.emplace_back(padded);
-      continue;
-    }
-    require_elements_to_take(mode, m.before[at], m.after[at], e.value, a);
-    const std::int64_t extent = checked_add(e.value, more);
-    require(extent >= 0, "axis {} of extent {} is padded by {} and {}", a, e.value, m.before[at],
-            m.after[at]);
-    extents.emplace_back(extent);
+    for (const ir::Integer& i : conditions_of(mode, a, e, before, after))
+      conditions.not_negative(i);
+    extents.emplace_back(ir::Integer(e) + before + after);
   }
   c.output(0, ir::Type::tensor(x.dtype(), std::move(extents)));
-  c.holds_while(not_negative);
+  conditions.state(c);
+}
+
+/// The pads of the program.
+Padding<Ex> emitted_padding(Emitter& e) {
+  const auto axes = e.has(3) ? std::optional(known_integers(e, 3)) : std::nullopt;
+  const std::size_t n = axes ? axes->size() : static_cast<std::size_t>(e.rank(0));
+  std::vector<Ex> pads;
+  for (std::size_t i = 0; i < 2 * n; ++i) pads.push_back(known_or_read(e, 1, i));
+  return padding_of(pads, axes, e.rank(0), e.builder().index(0));
 }
 
 /// The index of the element of x that is copied to index `i`, along one axis, in all modes except
@@ -88,12 +108,11 @@ Ex fill(Emitter& e) {
 Ex padded(Emitter& e, std::size_t, const Indices& out) {
   scalar::Builder& b = e.builder();
   const std::string mode = e.attributes().s("mode", "constant");
-  const auto axes = e.has(3) ? std::optional(known_integers(e, 3)) : std::nullopt;
-  const Padding m = padding_of(known_integers(e, 1), axes, e.rank(0));
+  const Padding<Ex> m = emitted_padding(e);
   Indices in;
   Ex inside;
   for (std::size_t a = 0; a < out.size(); ++a) {
-    if (m.before[a] == 0 && m.after[a] == 0) {
+    if (b.known(m.before[a]) == 0 && b.known(m.after[a]) == 0) {
       in.push_back(out[a]);
       continue;
     }
@@ -107,6 +126,26 @@ Ex padded(Emitter& e, std::size_t, const Indices& out) {
   return b.if_(
       inside, [&] { return std::vector<Ex>{e.load(0, in)}; },
       [&] { return std::vector<Ex>{fill(e)}; })[0];
+}
+
+std::vector<Ex> padded_extents(Emitter& e, std::size_t) {
+  scalar::Builder& b = e.builder();
+  const std::string mode = e.attributes().s("mode", "constant");
+  const Padding<Ex> m = emitted_padding(e);
+  std::vector<Ex> extents;
+  for (std::int64_t a = 0; a < e.rank(0); ++a) {
+    const auto at = static_cast<std::size_t>(a);
+    const Ex extent = e.extent(0, a), &before = m.before[at], &after = m.after[at];
+    const std::string axis = "axis " + std::to_string(a);
+    b.check((before <= furthest) & (after <= furthest) & (before >= -furthest) &
+                (after >= -furthest) & (extent + before + after >= 0),
+            axis + " of extent {} is padded by {} and {}", {extent, before, after});
+    if (mode != "constant")
+      b.check((extent > 0) | ((before <= 0) & (after <= 0)),
+              axis + " is empty; mode '" + mode + "' has nothing to take");
+    extents.push_back(extent + before + after);
+  }
+  return extents;
 }
 
 /// The gradient in the modes that repeat elements of x: each element gets the sum of the adjoints
@@ -126,7 +165,7 @@ std::vector<ir::ValueId> repeating_pad_gradient(ir::Builder& b, const ir::Node& 
     });
     return result;
   }
-  const Padding padding = padding_of(*pads, axes, type.rank());
+  const Padding padding = padding_of(*pads, axes, type.rank(), std::int64_t{0});
   ir::Ints padded;
   std::vector<ir::ValueId> positions;
   for (std::int64_t a = 0; a < type.rank(); ++a) {
@@ -174,7 +213,7 @@ const ir::OpEntry pad{{
                {"axes", ir::InputDef::optional}},
     .attributes = {{"mode", std::string("constant")}},
     .type = pad_rule,
-    .meaning = elements(padded),
+    .meaning = reading_elements(padded, {1}, padded_extents),
     .value_inputs = {1, 3},
     .program_values = {1, 3},
     .can_fail = unless_known({1, 3}),

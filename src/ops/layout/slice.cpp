@@ -1,7 +1,6 @@
 #include "base/error.h"
 #include "ops/batching.h"
 #include "ops/gradients.h"
-#include "ops/layout/reading_view.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
@@ -298,23 +297,34 @@ std::optional<ir::Ints> sliced_axes(const ir::Builder& b, const ir::Node& node) 
 }
 
 /// The pads with zeros that turn the adjoint of a slice into the adjoint of x: the pads before each
-/// axis, then those after each axis. Nothing if a step is not 1 or a number is not known.
-std::optional<ir::Ints> pads_around_slice(const ir::Builder& b, const ir::Node& node,
-                                          const ir::Ints& axes) {
-  const ir::Type& x = b.graph().value(node.inputs[0]).type;
+/// axis, then those after each axis. None if a step is not 1, or where the slice begins is not
+/// known.
+ir::ValueId pads_around_slice(ir::Builder& b, const ir::Node& node, ir::ValueId adjoint,
+                              const ir::Ints& axes) {
   const auto starts = constant_integers(b, node, 1), ends = constant_integers(b, node, 2);
   const auto steps = has_input(node, 4) ? constant_integers(b, node, 4) : ir::Ints(axes.size(), 1);
-  if (!x.has_rank() || !starts || !ends || !steps) return std::nullopt;
-  ir::Ints before, after;
+  const auto is_one = [](std::int64_t step) { return step == 1; };
+  if (!starts || !ends || !steps || !std::ranges::all_of(*steps, is_one)) return ir::ValueId::none;
+  const ir::Type x = b.graph().value(node.inputs[0]).type;
+  std::vector<ir::ValueId> before, after;
   for (std::size_t k = 0; k < axes.size(); ++k) {
-    const ir::Extent& extent = x.extent(axes[k] + x.rank());
-    if (!extent.known() || steps->at(k) != 1) return std::nullopt;
-    const Range r = range_of(starts->at(k), ends->at(k), 1, extent.value);
-    before.push_back(r.start);
-    after.push_back(extent.value - r.start - r.count);
+    if (x.has_rank() && x.extent(axes[k] + x.rank()).known()) {
+      const std::int64_t extent = x.extent(axes[k] + x.rank()).value;
+      const Range r = range_of(starts->at(k), ends->at(k), 1, extent);
+      before.push_back(b.integers({r.start}));
+      after.push_back(b.integers({extent - r.start - r.count}));
+      continue;
+    }
+    const ir::ValueId extent = extent_of(b, node.inputs[0], axes[k]);
+    const ir::ValueId start = b.integers({starts->at(k)});
+    before.push_back(starts->at(k) >= 0
+                         ? b("min", {extent, start})
+                         : b("max", {b("add", {extent, start}), b.integers({0})}));
+    after.push_back(
+        b("sub", {b("sub", {extent, before.back()}), extent_of(b, adjoint, axes[k])}));
   }
   before.insert(before.end(), after.begin(), after.end());
-  return before;
+  return joined_integers(b, before);
 }
 
 /// The positions that the slice takes along `axis` of x, which is the k-th listed axis.
@@ -339,8 +349,9 @@ std::vector<ir::ValueId> slice_gradient(ir::Builder& b, const ir::Node& node,
     });
     return result;
   }
-  if (const auto pads = pads_around_slice(b, node, *axes)) {
-    result[0] = b("pad", {adjoints[0], b.integers(*pads), ir::ValueId::none, b.integers(*axes)});
+  if (const ir::ValueId pads = pads_around_slice(b, node, adjoints[0], *axes);
+      pads != ir::ValueId::none) {
+    result[0] = b("pad", {adjoints[0], pads, ir::ValueId::none, b.integers(*axes)});
     return result;
   }
   std::vector<ir::ValueId> positions;
@@ -359,7 +370,7 @@ const ir::OpEntry slice{{
                {"axes", ir::InputDef::optional},
                {"steps", ir::InputDef::optional}},
     .type = slice_rule,
-    .meaning = reading_view(sliced_view, sliced_element, {1}, nullptr, takes_beginning),
+    .meaning = slice_view(sliced_view, sliced_element, {1}, nullptr, takes_beginning),
     .value_inputs = {1, 2, 3, 4},
     .program_values = {1, 3, 4},
     .can_fail = unless_known({1, 2, 3, 4}),

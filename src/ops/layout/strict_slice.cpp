@@ -1,6 +1,6 @@
 #include "base/error.h"
 #include "ops/gradients.h"
-#include "ops/layout/reading_view.h"
+#include "ops/positions.h"
 #include "ops/type_rules.h"
 
 #include <optional>
@@ -137,7 +137,7 @@ const ir::OpEntry strict_slice{{
     .inputs = {{"x"}, {"starts"}, {"sizes"}, {"strides"}},
     .required = {"axes"},
     .type = strict_slice_rule,
-    .meaning = reading_view(taken_view, taken_element, {1, 3}, check_inside),
+    .meaning = slice_view(taken_view, taken_element, {1, 3}, check_inside),
     .value_inputs = {1, 2, 3},
     .can_fail = true,
     .gradient = strict_slice_gradient,

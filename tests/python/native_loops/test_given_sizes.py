@@ -31,6 +31,10 @@ LOOPS = {
     "zeros of data": one_loop(f"a = Concat <axis = 0> (kk, three)  z = ConstantOfShape (a)  y = Add (z, f)  {SUM}  {KEPT}"),
     "expanded to data": one_loop(f"a = Concat <axis = 0> (kk, three)  m = ReduceMax <keepdims = 1> (x)  y = Expand (m, a)  {SUM}  {KEPT}"),
     "repeated by data": one_loop(f"o = Unsqueeze (one, axis)  a = Concat <axis = 0> (kk, o)  y = Tile (x, a)  {SUM}  {KEPT}"),
+    "padded by data": one_loop(f"a = Concat <axis = 0> (kk, axis, axis, kk)  y = Pad (x, a, f)  {SUM}  {KEPT}"),
+    "padded by data, with its edges": one_loop(f"a = Concat <axis = 0> (axis, kk, kk, axis)  y = Pad <mode = \"edge\"> (x, a)  {SUM}  {KEPT}"),
+    "padded by data, around": one_loop(f"p = Abs (kk)  a = Concat <axis = 0> (p, three)  y = Pad <mode = \"wrap\"> (x, a, \"\", axis)  {SUM}  {KEPT}"),
+    "cut by data": one_loop(f"c = Mod (kk, three)  m = Neg (c)  a = Concat <axis = 0> (m, axis, three, kk)  y = Pad (x, a)  {SUM}  {KEPT}"),
     "two sizes": one_loop("p = Range (zero, k, one)  a = Concat <axis = 0> (kk, kk)  q = ConstantOfShape (a)  c = Add (q, f)  e = ReduceSum <keepdims = 0> (p)  g = Cast <to = 1> (e)  h = ReduceSum <keepdims = 0> (c)  r = Add (g, h)  w = Add (v, f)"),
     "the state doubles but for one element": one_loop("""end = Constant <value_ints = [1099511627776]> ()  o = Unsqueeze (one, axis)
         p = Slice (v, o, end, axis)  w = Concat <axis = 0> (p, v)  r = ReduceSum <keepdims = 0> (v)"""),

@@ -89,8 +89,8 @@ ValueId zeros_of_shape(ir::Builder& b, ValueId x, DType t) {
 ValueId share_of_each(ir::Builder& b, ValueId adjoint, std::span<const ValueId> equal) {
   const DType t = dtype_of(b, adjoint);
   if (equal.size() == 2)  // a product costs less than a quotient, and is the same
-    return b("where", {b("and", {equal[0], equal[1]}), b("mul", {adjoint, b.scalar(t, 0.5)}),
-                       adjoint});
+    return b("where",
+             {b("and", {equal[0], equal[1]}), b("mul", {adjoint, b.scalar(t, 0.5)}), adjoint});
   ValueId count = ValueId::none;
   for (const ValueId e : equal) {
     const ValueId one = as(b, e, t);

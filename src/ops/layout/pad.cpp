@@ -12,9 +12,7 @@ namespace {
 constexpr std::int64_t furthest = std::numeric_limits<std::int64_t>::max() / 4;
 
 /// The numbers of elements added before and after each axis; negative numbers remove elements.
-template <class Number> struct Padding {
-  std::vector<Number> before, after;
-};
+template <class Number> struct Padding { std::vector<Number> before, after; };
 
 /// Pads are listed before the axes, then after them. `none`: for axes that are not listed.
 template <class Number>

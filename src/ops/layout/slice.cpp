@@ -317,11 +317,9 @@ ir::ValueId pads_around_slice(ir::Builder& b, const ir::Node& node, ir::ValueId 
     }
     const ir::ValueId extent = extent_of(b, node.inputs[0], axes[k]);
     const ir::ValueId start = b.integers({starts->at(k)});
-    before.push_back(starts->at(k) >= 0
-                         ? b("min", {extent, start})
-                         : b("max", {b("add", {extent, start}), b.integers({0})}));
-    after.push_back(
-        b("sub", {b("sub", {extent, before.back()}), extent_of(b, adjoint, axes[k])}));
+    before.push_back(starts->at(k) >= 0 ? b("min", {extent, start})
+                                        : b("max", {b("add", {extent, start}), b.integers({0})}));
+    after.push_back(b("sub", {b("sub", {extent, before.back()}), extent_of(b, adjoint, axes[k])}));
   }
   before.insert(before.end(), after.begin(), after.end());
   return joined_integers(b, before);

@@ -75,6 +75,14 @@ RUN_TELLS = {
         "f (double[3,4] x, int64[K] starts, int64[K] ends, int64[K] axes, int64[K] steps) => (double[A,B] y) { y = Slice (x, starts, ends, axes, steps) }",
         [dict(x=(3, 4), starts=[1], ends=[9], axes=[1], steps=[2]), dict(x=(3, 4), starts=[-1, 0], ends=[-9, 2], axes=[-2, 1], steps=[-1, 1])],
     ),
+    **{
+        f"the extents of what is sliced from {start} to {end}": (
+            f"""f (double[N,M] x) => (double[A,B] y) <int64[2] starts = {{{start}, 1}}, int64[2] ends = {{{end}, -1}}> {{
+                 s = Slice (x, starts, ends)  t = ReduceSum <keepdims = 0> (s)  y = Mul (x, t) }}""",
+            [dict(x=shape) for shape in ((6, 3), (2, 5), (1, 1))],
+        )
+        for start, end in ((1, -1), (-3, 100), (0, -2), (4, 9), (-2, 1), (5, 2))
+    },
     "the rank and the axes of a slice": (
         """f (double[3,4] x, int64[R] shape, int64[1] start, int64[1] end) => (double[] y) {
              r = Reshape (x, shape)  y = Slice (r, start, end) }""",

@@ -34,6 +34,7 @@ LOOPS = {
     "padded by data": one_loop(f"a = Concat <axis = 0> (kk, axis, axis, kk)  y = Pad (x, a, f)  {SUM}  {KEPT}"),
     "padded by data, with its edges": one_loop(f"a = Concat <axis = 0> (axis, kk, kk, axis)  y = Pad <mode = \"edge\"> (x, a)  {SUM}  {KEPT}"),
     "padded by data, around": one_loop(f"p = Abs (kk)  a = Concat <axis = 0> (p, three)  y = Pad <mode = \"wrap\"> (x, a, \"\", axis)  {SUM}  {KEPT}"),
+    "edges of what may be empty": one_loop(f"p = Slice (x, axis, kk, axis)  m = ReduceMax <keepdims = 0> (d)  o = Unsqueeze (m, axis)  a = Concat <axis = 0> (o, axis, kk, kk)  y = Pad <mode = \"edge\"> (p, a)  {SUM}  {KEPT}"),
     "cut by data": one_loop(f"c = Mod (kk, three)  m = Neg (c)  a = Concat <axis = 0> (m, axis, three, kk)  y = Pad (x, a)  {SUM}  {KEPT}"),
     "two sizes": one_loop("p = Range (zero, k, one)  a = Concat <axis = 0> (kk, kk)  q = ConstantOfShape (a)  c = Add (q, f)  e = ReduceSum <keepdims = 0> (p)  g = Cast <to = 1> (e)  h = ReduceSum <keepdims = 0> (c)  r = Add (g, h)  w = Add (v, f)"),
     "the state doubles but for one element": one_loop("""end = Constant <value_ints = [1099511627776]> ()  o = Unsqueeze (one, axis)
@@ -117,13 +118,16 @@ def test_items_whose_extents_become_known_inside(items, monkeypatch):
         ("zeros of data", [2, -1], "extent -1 is negative"),
         ("expanded to data", [2, -1], "the shape has a negative extent: -1"),
         ("repeated by data", [2, -1], "axis 0 is repeated -1 times"),
+        ("padded by data", [2, -3], "axis 0 of extent 2 is padded by -3 and 0"),
+        ("padded by data", [2, 2**62], "padded by|does not fit into 64 bits"),
+        ("edges of what may be empty", [1, 0], "axis 0 is empty; mode 'edge' has nothing to take"),
     ],
 )
 def test_errors_of_values(loop, data, message, monkeypatch):
     made = model(LOOPS[loop])
     feeds = feeds_of(np.random.default_rng(7), 2, data)
     for run in in_all_ways(made, monkeypatch).values():
-        with pytest.raises(rondel.CallerError, match="trip 1.*" + message):
+        with pytest.raises(rondel.CallerError, match=f"trip 1.*({message})"):
             run.run(None, feeds)
 
 

@@ -15,6 +15,7 @@
 #include "passes/hoist_invariants.h"
 #include "passes/key_random_ops.h"
 #include "passes/lists_to_tensors.h"
+#include "passes/merge_pads.h"
 #include "passes/move_into_branches.h"
 #include "passes/narrow_branches.h"
 #include "passes/narrow_elements.h"
@@ -103,6 +104,8 @@ const Pass fuse_multiply_add_pass{
     [](ir::Graph& g, const PassOptions& o) { return o.fuse_multiply_add && fuse_multiply_add(g); }};
 const Pass expand_tiles_pass{"expand_tiles", "tiles of axes of one element are views",
                              [](ir::Graph& g, const PassOptions&) { return expand_tiles(g); }};
+const Pass merge_pads_pass{"merge_pads", "pads of pads are one pad",
+                           [](ir::Graph& g, const PassOptions&) { return merge_pads(g); }};
 const Pass orient_products_pass{
     "orient_products", "matrix products read operands as they stand in memory",
     [](ir::Graph& g, const PassOptions&) { return orient_products(g); }};
@@ -147,6 +150,7 @@ const Pass optimizations[] = {remove_gradient_stops_pass,
                               predictive_commoning_pass,
                               fuse_multiply_add_pass,
                               expand_tiles_pass,
+                              merge_pads_pass,
                               orient_products_pass,
                               hoist_invariants_pass,
                               common_subexpressions_pass,
@@ -161,23 +165,15 @@ const Pass for_storage[] = {pair_optionals_pass,   pack_lists_pass,
                             pack_bytes_pass,       narrow_elements_pass,
                             narrow_branches_pass,  remove_dead_loop_parts_pass,
                             hoist_invariants_pass, remove_dead_pass};
-const Pass for_shapes[] = {fold_constants_pass,
-                           forward_identities_pass,
-                           simplify_states_pass,
-                           expand_tiles_pass,
-                           count_trips_pass,
-                           simplify_scans_pass,
-                           narrow_elements_pass,
-                           narrow_branches_pass,
-                           lists_to_tensors_pass,
-                           grow_lists_pass,
-                           unswitch_loops_pass,
-                           peel_loops_pass,
-                           remove_dead_loop_parts_pass,
-                           pair_optionals_pass,
-                           pack_lists_pass,
-                           hoist_invariants_pass,
-                           move_into_branches_pass,
+const Pass for_shapes[] = {fold_constants_pass,   forward_identities_pass,
+                           simplify_states_pass,  expand_tiles_pass,
+                           merge_pads_pass,       count_trips_pass,
+                           simplify_scans_pass,   narrow_elements_pass,
+                           narrow_branches_pass,  lists_to_tensors_pass,
+                           grow_lists_pass,       unswitch_loops_pass,
+                           peel_loops_pass,       remove_dead_loop_parts_pass,
+                           pair_optionals_pass,   pack_lists_pass,
+                           hoist_invariants_pass, move_into_branches_pass,
                            remove_dead_pass};
 
 /// `listens`: whether to collect the pass's remarks.

@@ -1,0 +1,53 @@
+#include "passes/merge_pads.h"
+
+#include "passes/pass_case.h"
+
+namespace rondel::passes {
+namespace {
+
+const AnyPass pass = merge_pads;
+
+TEST(MergePads, PadsOfPadsAreOnePad) {
+  expect_rewrite(pass,
+                 R"g(graph "g" (%x: f32[A, 5]) {
+    %rows = constant value=i64[2] {1, 2}
+    %first = constant value=i64[1] {-2}
+    %p = pad(%x, %rows, _, %first)
+    %all = constant value=i64[4] {3, 4, -1, 0}
+    %zero = constant value=f32[] {0}
+    %y = pad(%p, %all, %zero)
+    yield %y
+  })g",
+                 R"g(graph "g" (%x: f32[A, 5]) {
+    %rows = constant value=i64[2] {1, 2}
+    %first = constant value=i64[1] {-2}
+    %p = pad(%x, %rows, _, %first)
+    %all = constant value=i64[4] {3, 4, -1, 0}
+    %zero = constant value=f32[] {0}
+    %#0 = constant value=i64[4] {4, 4, 1, 0}
+    %y = pad(%x, %#0, %zero)
+    yield %y
+  })g");
+}
+
+TEST(MergePads, OtherConstantsModesAndRemovedElementsStay) {
+  expect_untouched(pass, R"g(graph "g" (%x: f32[A, 5], %pads: i64[4], %c: f32[]) {
+    %more = constant value=i64[4] {1, 1, 1, 1}
+    %less = constant value=i64[4] {1, -1, 1, 1}
+    %one = constant value=f32[] {1}
+    %a = pad(%x, %more, %one)
+    %b = pad(%a, %more)
+    %d = pad(%x, %less)
+    %e = pad(%d, %more)
+    %f = pad(%x, %pads)
+    %h = pad(%f, %more)
+    %i = pad(%x, %more) mode="edge"
+    %j = pad(%i, %more)
+    %k = pad(%x, %more, %c)
+    %l = pad(%k, %more, %c)
+    yield %b, %e, %h, %j, %l
+  })g");
+}
+
+}  // namespace
+}  // namespace rondel::passes

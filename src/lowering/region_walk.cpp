@@ -157,14 +157,23 @@ std::optional<std::size_t> RegionTree::size_in(const ir::Extent& e) const {
   return std::nullopt;
 }
 
-/// Gives sizes to the extents of a node's results that only its program can find.
+/// Gives sizes to the extents of a node's results that only its program can find: not to those that
+/// it has from its inputs.
 void RegionTree::give_sizes(NodeId n) {
   if (!ops::finds_extents(*g_.node(n).op)) return;
+  const auto is_given = [&](ir::Symbol name) {
+    return std::ranges::any_of(g_.node(n).inputs, [&](ValueId v) {
+      return v != ValueId::none && type(v).is_tensor() && type(v).has_rank() &&
+             std::ranges::any_of(type(v).extents(), [&](const ir::Extent& e) {
+               return e.symbolic() && e.symbol.has_name(name);
+             });
+    });
+  };
   for (const ValueId v : g_.node(n).outputs) {
     if (v == ValueId::none || !type(v).is_tensor() || !type(v).has_rank()) continue;
     for (const ir::Extent& e : type(v).extents()) {
       if (!e.symbolic() || !e.symbol.is_name() || is_found(e.symbol) ||
-          k_.measures.contains(e.symbol))
+          k_.measures.contains(e.symbol) || is_given(e.symbol))
         continue;
       const ir::Extent size = given_size();
       if (!size.known_or_symbolic()) return;

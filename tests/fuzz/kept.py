@@ -623,6 +623,21 @@ PROGRAMS = {
             ({"x": np.ones((3, 4), np.float32), "rows": np.array([0]), "trips": np.int64(6)}, [[[0, 11]] * 6]),
         ],
     ),
+    "a slice that nothing bounds is tiled": (
+        """main (int64 n, int64 k) => (bool[a, b] y) <int64[1] first = {0}, int64[1] last = {-1}, int64[1] one = {1}, int64[1] back = {-1}, int64[1] three = {-3}> {
+  y = Loop (n, "") <body = outer (int64 i, bool go) => (bool on, bool[c] row) {
+    on = Identity (go)
+    stack = Loop (k, "") <body = inner (int64 j, bool g) => (bool on2, bool item) {
+      on2 = Identity (g)
+      item = Less (j, i)
+    }>
+    part = Slice (stack, first, last)
+    turned = Slice (part, last, three, first, back)
+    row = Tile (turned, one)
+  }>
+}""",
+        [({"n": np.int64(2), "k": np.int64(4)}, [[[0, 0], [0, 0]]]), ({"n": np.int64(3), "k": np.int64(0)}, [np.zeros((3, 0))])],
+    ),
 }
 
 EXTENTS, COUNTS = [0, 1, 1, 2, 3, 5], [0, 1, 1, 2, 3]

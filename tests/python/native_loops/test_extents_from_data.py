@@ -28,6 +28,7 @@ LOOPS = {
     "from data to data": one_loop(f"m = Neg (kk)  y = Slice (x, kk, m, axis)  {SUM}  {KEPT}"),
     "each second row": one_loop(f"y = Slice (x, first, kk, axis, step)  {SUM}  {KEPT}"),
     "backwards": one_loop(f"y = Slice (x, kk, first, axis, back)  {SUM}  {KEPT}"),
+    "backwards, and repeated": one_loop(f"a = Slice (x, kk, first, axis, back)  u = Neg (back)  t = Concat <axis = 0> (u, step)  y = Tile (a, t)  {SUM}  {KEPT}"),
     "two axes": one_loop(f"a2 = Concat <axis = 0> (first, first)  e2 = Concat <axis = 0> (kk, ii)  y = Slice (x, a2, e2)  {SUM}  {KEPT}"),
     "of the state": one_loop(f"y = Slice (v, first, kk, axis)  {SUM}  {KEPT}"),
     "the state loses rows": one_loop("y = Slice (v, first, kk, axis)  r = ReduceSum <keepdims = 0> (v)  w = Identity (y)"),
@@ -56,7 +57,7 @@ LOOPS = {
 }
 
 # A slice that is walked backwards has no name for its positions.
-STEP_BY_STEP = {"backwards"}
+STEP_BY_STEP = {"backwards", "backwards, and repeated"}
 
 
 @pytest.mark.parametrize("loop", LOOPS)

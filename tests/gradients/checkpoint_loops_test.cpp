@@ -77,7 +77,7 @@ TEST(CheckpointLoops, TheLastSegmentIsFilledUp) {
     %#7: i64[1] = unsqueeze(%#5, %#6)
     %#8: i64[2] = concat(%#4, %#7) axis=0
     %#9: i64[1] = constant value=i64[1] {0}
-    %#10: f32[?, ?] = pad(%w, %#8, _, %#9)
+    %#10: f32[?, 3] = pad(%w, %#8, _, %#9)
     %#11: i64[1] = constant value=i64[1] {2}
     %#12: i64[1] = constant value=i64[1] {4}
     %#13: i64[1] = shape(%#10) start=1

@@ -85,20 +85,6 @@ ValueId zeros_of_shape(ir::Builder& b, ValueId x, DType t) {
   return zeros;
 }
 
-/// What each input gets that is `equal` to the result: the adjoint, divided by their number.
-ValueId share_of_each(ir::Builder& b, ValueId adjoint, std::span<const ValueId> equal) {
-  const DType t = dtype_of(b, adjoint);
-  if (equal.size() == 2)  // a product costs less than a quotient, and is the same
-    return b("where",
-             {b("and", {equal[0], equal[1]}), b("mul", {adjoint, b.scalar(t, 0.5)}), adjoint});
-  ValueId count = ValueId::none;
-  for (const ValueId e : equal) {
-    const ValueId one = as(b, e, t);
-    count = count == ValueId::none ? one : b("add", {count, one});
-  }
-  return b("div", {adjoint, count});
-}
-
 }  // namespace
 
 std::vector<ValueId> zero_gradient(ir::Builder&, const ir::Node& node, std::span<const ValueId>) {
@@ -121,8 +107,13 @@ std::vector<ValueId> shared_among_ties(ir::Builder& b, const ir::Node& node,
                                        std::span<const ValueId> adjoints) {
   const DType t = dtype_of(b, adjoints[0]);
   std::vector<ValueId> equal, result;
-  for (const ValueId x : node.inputs) equal.push_back(b("equal", {x, node.outputs[0]}));
-  const ValueId share = share_of_each(b, adjoints[0], equal), zero = b.scalar(t, 0);
+  ValueId count = ValueId::none;
+  for (const ValueId x : node.inputs) {
+    equal.push_back(b("equal", {x, node.outputs[0]}));
+    const ValueId one = as(b, equal.back(), t);
+    count = count == ValueId::none ? one : b("add", {count, one});
+  }
+  const ValueId share = b("div", {adjoints[0], count}), zero = b.scalar(t, 0);
   for (std::size_t k = 0; k < equal.size(); ++k)
     result.push_back(summed_to(b, b("where", {equal[k], share, zero}), node.inputs[k]));
   return result;

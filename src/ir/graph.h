@@ -44,6 +44,15 @@ struct Node {
   std::int32_t link_ = -1;  ///< index of its link in the region's node list
 };
 
+/// Whether optional input k is given.
+inline bool has_input(const Node& n, std::size_t k) {
+  return k < n.inputs.size() && n.inputs[k] != ValueId::none;
+}
+/// Whether the node has output j, so that the output may be used.
+inline bool has_output(const Node& n, std::size_t j) {
+  return j < n.outputs.size() && n.outputs[j] != ValueId::none;
+}
+
 /// A list of nodes in order, with parameters and results: a graph, a loop's body, a branch.
 /// It may read values of enclosing regions (captures).
 struct Region {

@@ -9,14 +9,6 @@ namespace rondel::ops {
 inline DType dtype_of(const ir::Builder& b, ir::ValueId v) {
   return b.graph().value(v).type.dtype();
 }
-/// Whether optional input k is given.
-inline bool has_input(const ir::Node& n, std::size_t k) {
-  return k < n.inputs.size() && n.inputs[k] != ir::ValueId::none;
-}
-/// Whether the node has output j, so that the output may be used.
-inline bool has_output(const ir::Node& n, std::size_t j) {
-  return j < n.outputs.size() && n.outputs[j] != ir::ValueId::none;
-}
 /// `x` converted to dtype `t`; `x` itself if it already has that dtype.
 inline ir::ValueId as(ir::Builder& b, ir::ValueId x, DType t) {
   return dtype_of(b, x) == t ? x : b("convert", {x}, {{"to", ir::Type::scalar(t)}});

@@ -60,7 +60,7 @@ class ListReads {
     if (!is_op(g_, n, "split_to_sequence")) return std::nullopt;
     const Node& node = g_.node(n);
     const ValueId whole = node.inputs[0];
-    const bool in_parts = node.inputs.size() > 1 && node.inputs[1] != ValueId::none;
+    const bool in_parts = has_input(node, 1);
     if (in_parts || !g_.value(whole).type.has_rank()) return std::nullopt;
     const std::int64_t rank = g_.value(whole).type.rank(), axis = SlicesReader::axis_of(node);
     if (!has_axis(axis, rank)) return std::nullopt;

@@ -206,7 +206,7 @@ def tile(g):
         repeats = g.one(g.emit("Mod", [g.scalar(), g.number(4)]))
     else:
         repeats = g.list(*(w.random.choice([1, 1, 2, 3, 0] if w.chance(0.2) else [1, 1, 2]) for _ in range(a.rank)))
-    g.emit("Tile", [a, repeats])
+    g.emit("Tile", [a, _as_many_as_data_tell(g, repeats, a.rank) if w.chance(0.1) else repeats])
 
 
 def pad(g):
@@ -224,7 +224,15 @@ def pad(g):
     if mode == "constant" and (a.dtype == UNSIGNED_POWERS or w.chance(0.5)):
         value = g.constant(w.array(a.dtype, ()))
         rest = [value, *rest[1:]]
+    if w.chance(0.1):
+        pads = _as_many_as_data_tell(g, pads, 2 if rest[1:] else 2 * a.rank)
     g.emit("Pad", [a, pads, *rest], {"mode": mode} if mode != "constant" else None)
+
+
+def _as_many_as_data_tell(g, numbers, count):
+    """All numbers of a list, as only the run knows; for other feeds, sometimes one too few."""
+    end = g.emit("Add", [g.emit("Abs", [g.scalar()]), g.number(count - 1)]) if g.writer.chance(0.5) else g.emit("Max", [g.scalar(), g.number(count)])
+    return g.emit("Slice", [numbers, g.list(0), g.one(end)])
 
 
 def _pad_from_data(g, least):

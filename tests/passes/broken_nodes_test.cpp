@@ -97,6 +97,11 @@ const Broken all[] = {
           %a = transpose(%s) perm=[1, 0] %p = mat_mul(%a, %y) %u = transpose(%p) perm=[1, 0] yield go=%go states=(%u) } })",
      {"f32[A, B]", "f32[C, D]", "f32[]"},
      {"f32[2, 3]", "f32[4, 5]", "f32[]"}},
+    {"APadOfAPad",
+     "%k = constant value=i64[2] {1, 2} %a = constant value=i64[1] {1} %p = pad(%x, %k, _, %a) %t "
+     "= pad(%p, %k, _, %a)",
+     {"f32[A, B]", "f32[]", "f32[]"},
+     {"f32[5]", "f32[]", "f32[]"}},
     {"AnInvariantSum",
      R"(%k = constant value=i64[] {3} %t, %n = loop trips=%k states=(%z) { body(%i, %go, %s) {
           %a = add(%x, %y) %u = add(%a, %s) yield go=%go states=(%u) } })",

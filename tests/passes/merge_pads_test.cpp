@@ -49,5 +49,33 @@ TEST(MergePads, OtherConstantsModesAndRemovedElementsStay) {
   })g");
 }
 
+TEST(MergePads, ThreePadsAreOnePad) {
+  ir::Graph g = ir::parse(R"g(graph "g" (%x: f32[A]) {
+    %more = constant value=i64[2] {1, 2}
+    %a = pad(%x, %more)
+    %b = pad(%a, %more)
+    %y = pad(%b, %more)
+    yield %y
+  })g");
+  EXPECT_TRUE(merge_pads(g));
+  const ir::Node& y = g.node(g.value(g.root().results[0]).producer);
+  EXPECT_EQ(y.inputs[0], g.root().params[0]);
+  EXPECT_EQ(ir::integers_of(*g.constant(y.inputs[1])), (ir::Ints{3, 6}));
+}
+
+TEST(MergePads, ConstantsAreComparedByAllTheirBits) {
+  expect_untouched(pass, R"g(graph "g" (%x: c128[A], %z: f32[A]) {
+    %more = constant value=i64[2] {1, 2}
+    %one = constant value=c128[] {0x40000000000000003ff0000000000000}
+    %two = constant value=c128[] {0x40080000000000003ff0000000000000}
+    %a = pad(%x, %more, %one)
+    %b = pad(%a, %more, %two)
+    %minus = constant value=f32[] {-0}
+    %d = pad(%z, %more, %minus)
+    %e = pad(%d, %more)
+    yield %b, %e
+  })g");
+}
+
 }  // namespace
 }  // namespace rondel::passes

@@ -129,7 +129,7 @@ Values range_of_scalars(ir::Builder& b, const ir::Node& n) {
 Values integer_mean(ir::Builder& b, const ir::Node& n) {
   const DType own = dtype_of(b, n.inputs[0]);
   if (!is_integer(own)) return {};
-  const bool axes = ops::has_input(n, 1);
+  const bool axes = ir::has_input(n, 1);
   const Tensor* known = axes ? b.graph().constant(n.inputs[1]) : nullptr;
   if (axes && known == nullptr) return {};
   if ((!axes || known->size() == 0) && n.attributes.flag("noop_with_empty_axes")) return {};
@@ -160,12 +160,12 @@ Values quantize(ir::Builder& b, const ir::Node& n) {
   const DType scale_type = dtype_of(b, n.inputs[1]);
   DType in = asked(n.attributes, "precision", scale_type);
   if (!is_float(in) || is_small_float(in)) in = DType::f32;
-  const DType to = ops::has_input(n, 2) ? dtype_of(b, n.inputs[2])
-                                        : asked(n.attributes, "output_dtype", DType::u8);
+  const DType to = ir::has_input(n, 2) ? dtype_of(b, n.inputs[2])
+                                       : asked(n.attributes, "output_dtype", DType::u8);
   const DType wide = scalar::compute_type(in);
   const ValueId scale = scale_or_zero_point(b, n, 1, in);
-  const ValueId zero = ops::has_input(n, 2) ? scale_or_zero_point(b, n, 2, wide) : ValueId::none;
-  if (scale == ValueId::none || (ops::has_input(n, 2) && zero == ValueId::none)) return {};
+  const ValueId zero = ir::has_input(n, 2) ? scale_or_zero_point(b, n, 2, wide) : ValueId::none;
+  if (scale == ValueId::none || (ir::has_input(n, 2) && zero == ValueId::none)) return {};
   ValueId y = as(b, b("div", {as(b, n.inputs[0], in), scale}), wide);
   if (is_integer(to)) y = b("round", {y});
   if (zero != ValueId::none) y = b("add", {y, zero});
@@ -186,7 +186,7 @@ Values dequantize(ir::Builder& b, const ir::Node& n) {
   const ValueId scale = scale_or_zero_point(b, n, 1, wide);
   if (scale == ValueId::none) return {};
   ValueId x = as(b, n.inputs[0], wide);
-  if (ops::has_input(n, 2)) {
+  if (ir::has_input(n, 2)) {
     const ValueId zero = scale_or_zero_point(b, n, 2, wide);
     if (zero == ValueId::none) return {};
     x = b("sub", {x, zero});

@@ -162,7 +162,7 @@ Values max_pool_of_int64(ir::Builder& b, const ir::Node& n) {
   const DType t = ops::dtype_of(b, x);
   if (t != DType::i64 && t != DType::u64) return {};
   const kernels::PoolSpec spec = ops::pool_spec(n.attributes);
-  const bool indexed = ops::has_output(n, 1);
+  const bool indexed = ir::has_output(n, 1);
   Maximum y{x, indexed ? counted(b, b("size", {x}), b("shape", {x})) : ValueId::none};
   const std::size_t spatial = spec.window.kernel.size();
   for (std::size_t axis = 0; axis < spatial; ++axis) y = along(b, y, spec.window, axis);

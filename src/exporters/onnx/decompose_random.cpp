@@ -112,7 +112,7 @@ ValueId open_unit(ir::Builder& b, DType t, const Words& block) {
 }
 
 ValueId shape_of_draw(ir::Builder& b, const ir::Node& n) {
-  return ops::has_input(n, 3) ? n.inputs[3] : b("shape", {n.inputs[4]});
+  return ir::has_input(n, 3) ? n.inputs[3] : b("shape", {n.inputs[4]});
 }
 
 ValueId multiply_add(ir::Builder& b, ValueId x, ValueId y, ValueId z) {

@@ -142,7 +142,7 @@ Values split_by_lengths(ir::Builder& b, const ir::Node& n) {
 
 /// Pad before version 18 takes pads for every axis.
 Values pad_every_axis(ir::Builder& b, const ir::Node& n) {
-  if (!ops::has_input(n, 3)) return {};
+  if (!ir::has_input(n, 3)) return {};
   const Graph& g = b.graph();
   const ir::Type& x = g.value(n.inputs[0]).type;
   const Tensor *pads = g.constant(n.inputs[1]), *axes = g.constant(n.inputs.at(3));
@@ -174,7 +174,7 @@ Values scatter_along_axis(ir::Builder& b, const ir::Node& n) {
   const auto extent = [&](ValueId v) { return b("gather", {b("shape", {v}), b.scalar(axis)}); };
   const ValueId zero = b.scalar<std::int64_t>(0), one = b.scalar<std::int64_t>(1);
   ValueId at = along(b("range", {zero, extent(n.inputs[1]), one}), axis);
-  if (ops::has_input(n, 2)) {
+  if (ir::has_input(n, 2)) {
     ValueId first = along(n.inputs[2], 0);
     const bool circular = n.attributes.s("mode", "linear") == "circular";
     const ValueId extent_or_one = b("max", {extent(n.inputs[0]), one});

@@ -132,9 +132,7 @@ bool add_empty_lists(Graph& g, NodeId id) {
 /// Replaces a Squeeze or Unsqueeze of no axes by Identity.
 bool change_no_axes(Graph& g, NodeId id) {
   const Node& n = g.node(id);
-  const Tensor* axes = n.inputs.size() > 1 && n.inputs[1] != ir::ValueId::none
-                           ? g.constant(n.inputs[1])
-                           : nullptr;
+  const Tensor* axes = has_input(n, 1) ? g.constant(n.inputs[1]) : nullptr;
   if (axes == nullptr || axes->size() > 0) return false;
   ir::Builder b(g, n.region);
   b.source(n.source);
@@ -166,7 +164,7 @@ ir::ValueId part_of_zero_points(ir::Builder& b, const Node& n) {
 /// Gives a ConvInteger whose w has a list of zero points none, or one for all channels.
 bool convolve_without_list(Graph& g, NodeId id) {
   const Node n = g.node(id);
-  if (n.inputs.size() < 4 || n.inputs[3] == ir::ValueId::none) return false;
+  if (!has_input(n, 3)) return false;
   const ir::Type zeros = g.value(n.inputs[3]).type, w = g.value(n.inputs[1]).type;
   if (!zeros.has_rank() || zeros.rank() == 0 || !w.has_rank()) return false;
   if (zeros.extent(0).known() && zeros.extent(0).value == 1) return false;

@@ -1,50 +1,49 @@
+#include "ops/layout/pad.h"
+
 #include "base/checked.h"
 #include "ops/gradients.h"
 #include "ops/positions.h"
 #include "ops/type_rules.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace rondel::ops {
 namespace {
 
-/// No pad is larger: sums of three such numbers fit into 64 bits.
-constexpr std::int64_t furthest = std::numeric_limits<std::int64_t>::max() / 4;
+/// No pad is larger, nor smaller than its negative: sums of an extent and two such numbers fit into
+/// 64 bits.
+constexpr std::int64_t largest_pad = std::numeric_limits<std::int64_t>::max() / 4;
 
-/// The numbers of elements added before and after each axis; negative numbers remove elements.
-template <class Number> struct Padding { std::vector<Number> before, after; };
-
-/// Pads are listed before the axes, then after them. `none`: for axes that are not listed.
-template <class Number>
-Padding<Number> padding_of(const std::vector<Number>& pads, const std::optional<ir::Ints>& axes,
-                           std::int64_t rank, Number none) {
-  const std::vector<Number> all(static_cast<std::size_t>(rank), none);
-  Padding<Number> m{all, all};
-  const std::size_t n = axes ? axes->size() : static_cast<std::size_t>(rank);
-  require(pads.size() == 2 * n, "{} pads for {} axes; expected two per axis", pads.size(), n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto a = axes ? static_cast<std::size_t>(normal_axis((*axes)[i], rank)) : i;
-    m.before[a] = pads[i];
-    m.after[a] = pads[n + i];
-  }
-  return m;
+/// Refuses what is known of an axis and its pads, if that is wrong.
+void require_fits(const std::string& mode, std::int64_t axis, const ir::Extent& extent,
+                  const ir::Integer& before, const ir::Integer& after) {
+  for (const ir::Integer& pad : {before, after})
+    require(!pad.known() || (*pad.number <= largest_pad && *pad.number >= -largest_pad),
+            "axis {} is padded by {}; at most {} elements can be added or removed", axis,
+            pad.number.value_or(0), largest_pad);
+  if (!extent.known() || !before.known() || !after.known()) return;
+  const std::int64_t most = std::max(*before.number, *after.number);
+  require(checked_add(extent.value, *before.number + *after.number) >= 0,
+          "axis {} of extent {} is padded by {} and {}", axis, extent.value, *before.number,
+          *after.number);
+  require(mode == "constant" || extent.value > 0 || most <= 0,
+          "axis {} is empty; mode '{}' has nothing to take", axis, mode);
 }
 
-/// Checks an axis as far as its extent and pads are known. Returns what must not be negative.
-ir::Integers conditions_of(const std::string& mode, std::int64_t axis, const ir::Extent& extent,
+/// What must not be negative for an axis. Modes other than `constant` take added elements from x.
+ir::Integers conditions_of(const std::string& mode, const ir::Integer& extent,
                            const ir::Integer& before, const ir::Integer& after) {
-  const ir::Integer e(extent), padded = e + before + after;
-  // Modes other than `constant` take the added elements from x.
   const ir::Integer taken = mode == "constant" ? ir::Integer(0)
                                                : min(max(max(before, after), 0), 1);
-  if (extent.known() && before.known() && after.known()) {
-    require(checked_add(extent.value, checked_add(*before.number, *after.number)) >= 0,
-            "axis {} of extent {} is padded by {} and {}", axis, extent.value, *before.number,
-            *after.number);
-    require(extent.value >= *taken.number, "axis {} is empty; mode '{}' has nothing to take", axis,
-            mode);
-  }
-  return {padded, e - taken};
+  return {extent + before + after, extent - taken};
+}
+
+/// The pads, as far as they are known; nothing if not even their number is.
+std::optional<ir::Integers> listed_pads(ir::TypeContext& c) {
+  require_rank(c, 1, 1);
+  if (const auto known = c.integers(1)) return ir::Integers(known->begin(), known->end());
+  return c.elements(1);
 }
 
 void pad_rule(ir::TypeContext& c) {
@@ -59,7 +58,7 @@ void pad_rule(ir::TypeContext& c) {
     require_scalar(c, 2);
   }
   if (!x.has_rank()) return c.output(0, ir::Type::unranked(x.dtype()));
-  const auto pads = c.elements(1);
+  const auto pads = listed_pads(c);
   const auto axes = c.has(3) ? c.integers(3) : std::nullopt;
   if (!pads || (c.has(3) && !axes)) return c.output(0, ir::Type::ranked(x.dtype(), x.rank()));
   const Padding m = padding_of(*pads, axes, x.rank(), ir::Integer(0));
@@ -69,7 +68,8 @@ void pad_rule(ir::TypeContext& c) {
     const ir::Integer &before = m.before[static_cast<std::size_t>(a)],
                       &after = m.after[static_cast<std::size_t>(a)];
     const ir::Extent& e = x.extent(a);
-    for (const ir::Integer& i : conditions_of(mode, a, e, before, after))
+    require_fits(mode, a, e, before, after);
+    for (const ir::Integer& i : conditions_of(mode, ir::Integer(e), before, after))
       conditions.not_negative(i);
     extents.emplace_back(ir::Integer(e) + before + after);
   }
@@ -129,15 +129,23 @@ Ex padded(Emitter& e, std::size_t, const Indices& out) {
 std::vector<Ex> padded_extents(Emitter& e, std::size_t) {
   scalar::Builder& b = e.builder();
   const std::string mode = e.attributes().s("mode", "constant");
+  const std::int64_t padded_axes = e.has(3) ? std::ssize(known_integers(e, 3)) : e.rank(0);
+  b.check(e.extent(1, 0) == 2 * padded_axes,
+          "{} pads for " + std::to_string(padded_axes) + " axes; expected two per axis",
+          {e.extent(1, 0)});
   const Padding<Ex> m = emitted_padding(e);
   std::vector<Ex> extents;
   for (std::int64_t a = 0; a < e.rank(0); ++a) {
     const auto at = static_cast<std::size_t>(a);
     const Ex extent = e.extent(0, a), &before = m.before[at], &after = m.after[at];
     const std::string axis = "axis " + std::to_string(a);
-    b.check((before <= furthest) & (after <= furthest) & (before >= -furthest) &
-                (after >= -furthest) & (extent + before + after >= 0),
-            axis + " of extent {} is padded by {} and {}", {extent, before, after});
+    for (const Ex& pad : {before, after})
+      b.check((pad <= largest_pad) & (pad >= -largest_pad),
+              axis + " is padded by {}; at most " + std::to_string(largest_pad) +
+                  " elements can be added or removed",
+              {pad});
+    b.check(extent + before + after >= 0, axis + " of extent {} is padded by {} and {}",
+            {extent, before, after});
     if (mode != "constant")
       b.check((extent > 0) | ((before <= 0) & (after <= 0)),
               axis + " is empty; mode '" + mode + "' has nothing to take");

@@ -14,7 +14,8 @@ void tile_rule(ir::TypeContext& c) {
   require_rank(c, 1, 1);
   const ir::Type& x = c.input(0);
   if (!x.has_rank()) return c.output(0, ir::Type::unranked(x.dtype()));
-  const auto repeats = c.elements(1);
+  std::optional<ir::Integers> repeats = c.elements(1);
+  if (const auto known = c.integers(1)) repeats.emplace(known->begin(), known->end());
   if (!repeats) return c.output(0, ir::Type::ranked(x.dtype(), x.rank()));
   require(static_cast<std::int64_t>(repeats->size()) == x.rank(), "{} repeats for rank {}",
           repeats->size(), x.rank());
@@ -48,6 +49,8 @@ Ex tiled(Emitter& e, std::size_t, const Indices& out) {
 
 std::vector<Ex> tiled_extents(Emitter& e, std::size_t) {
   scalar::Builder& b = e.builder();
+  b.check(e.extent(1, 0) == e.rank(0), "{} repeats for rank " + std::to_string(e.rank(0)),
+          {e.extent(1, 0)});
   std::vector<Ex> extents;
   for (std::int64_t a = 0; a < e.rank(0); ++a) {
     const Ex times = e.load(1, {b.index(a)}), extent = e.extent(0, a);

@@ -23,7 +23,7 @@ std::vector<ValueId> gemm_of(ir::Builder& b, const ir::Node& node) {
   ValueId y = b("mat_mul", {node.inputs[0], node.inputs[1]},
                 {{"transpose_a", a.i("transA", 0)}, {"transpose_b", a.i("transB", 0)}});
   y = scaled(b, y, a.f("alpha", 1.0));
-  if (node.inputs.size() < 3 || node.inputs[2] == ValueId::none) return {y};
+  if (!has_input(node, 2)) return {y};
   const double beta = a.f("beta", 1.0);
   if (beta == 0) return {y};  // as in BLAS, even if C has infinities
   return {in_shape_of(b, b("add", {y, scaled(b, node.inputs[2], beta)}), y)};

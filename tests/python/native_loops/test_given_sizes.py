@@ -119,7 +119,8 @@ def test_items_whose_extents_become_known_inside(items, monkeypatch):
         ("expanded to data", [2, -1], "the shape has a negative extent: -1"),
         ("repeated by data", [2, -1], "axis 0 is repeated -1 times"),
         ("padded by data", [2, -3], "axis 0 of extent 2 is padded by -3 and 0"),
-        ("padded by data", [2, 2**62], "padded by|does not fit into 64 bits"),
+        ("padded by data", [2, 2**62], "axis 0 is padded by 4611686018427387904; at most 2305843009213693951"),
+        ("padded by data", [2, -(2**62)], "axis 0 is padded by -4611686018427387904; at most 2305843009213693951"),
         ("edges of what may be empty", [1, 0], "axis 0 is empty; mode 'edge' has nothing to take"),
     ],
 )
@@ -129,6 +130,26 @@ def test_errors_of_values(loop, data, message, monkeypatch):
     for run in in_all_ways(made, monkeypatch).values():
         with pytest.raises(rondel.CallerError, match=f"trip 1.*({message})"):
             run.run(None, feeds)
+
+
+@pytest.mark.parametrize(
+    ("op", "right", "message"),
+    [
+        ("Tile (x, a)", 2, "{} repeats for rank 2"),
+        ("Pad (x, a, f)", 4, "{} pads for 2 axes; expected two per axis"),
+        ("Pad <mode = \"edge\"> (x, a)", 4, "{} pads for 2 axes; expected two per axis"),
+        ("Pad (x, a, f, axis)", 2, "{} pads for 1 axes; expected two per axis"),
+    ],
+)
+def test_lists_whose_length_data_tell_must_have_the_right_one(op, right, message, monkeypatch):
+    made = model(one_loop(f"a = Expand (one, kk)  y = {op}  {SUM}  {KEPT}"))
+    sessions, rng = in_all_ways(made, monkeypatch), np.random.default_rng(9)
+    assert agree(sessions, made, feeds_of(rng, 2, [right] * 3))
+    assert sessions["2", "0"].how_it_ran()["node 'last' (Loop)"] == "natively, as a whole"
+    for wrong in {0, 1, right - 1, right + 1, 3 * right}:
+        for run in sessions.values():
+            with pytest.raises(rondel.CallerError, match=f"trip 1.*({message.format(wrong)})"):
+                run.run(None, feeds_of(rng, 2, [right, wrong]))
 
 
 def test_memory_that_does_not_suffice_is_an_error(monkeypatch):

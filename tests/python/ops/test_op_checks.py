@@ -45,13 +45,45 @@ main (float[2, 3] x, int64[a] list) => (float[b] y) {{
 
 
 @pytest.mark.parametrize("shape", [(1, 0), (0, 1), (1, 2), (2, 1), (1, 1)], ids=str)
-@pytest.mark.parametrize("op", ["Tile (x, list)", "Expand (x, list)", "Reshape (x, list)", "ConstantOfShape (list)", "Slice (x, list, list)", "Unsqueeze (x, list)"])
+@pytest.mark.parametrize("op", ["Tile (x, list)", "Expand (x, list)", "Reshape (x, list)", "ConstantOfShape (list)", "Slice (x, list, list)", "Unsqueeze (x, list)", "Pad (x, list)"])
 def test_a_list_has_one_axis_also_if_the_file_declares_no_rank(op, shape):
     made = model(LISTED.format(op=op))
     for v in (made.graph.input[1], made.graph.output[0]):
         v.type.tensor_type.ClearField("shape")
     with refused(rondel.CallerError, op.split()[0], "expected"):
         session(made).run(None, {"x": np.ones((2, 3), np.float32), "list": np.ones(shape, np.int64)})
+
+
+LONG = """
+main (float[a, b] x) => (float[c, d] y) <int64[{shape}] list = {{{numbers}}}, int64[1] first = {{0}}> {{
+  y = {op}
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("op", "shape", "number", "words"),
+    [
+        ("Pad (x, list)", (66,), 0, ["66 pads for 2 axes"]),
+        ("Pad (x, list)", (1, 66), 0, ["expected rank 1"]),
+        ("Pad (x, list, \"\", first)", (2000,), 7, ["2000 pads for 1 axes"]),
+        ("Pad (x, list)", (4,), 2**62, ["axis 0 is padded by 4611686018427387904"]),
+        ("Tile (x, list)", (65,), 1, ["65 repeats for rank 2"]),
+    ],
+)
+def test_a_list_must_have_a_number_for_each_axis_however_long_it_is(op, shape, number, words):
+    numbers = ", ".join([str(number)] * int(np.prod(shape)))
+    with refused(rondel.CallerError, op.split()[0], *words):
+        session(model(LONG.format(op=op, shape=", ".join(map(str, shape)), numbers=numbers)))
+
+
+@pytest.mark.parametrize("jit", ["0", "2"])
+def test_a_tensor_of_many_axes_is_padded(jit, monkeypatch):
+    monkeypatch.setenv("RONDEL_JIT", jit)
+    axes, pads = 40, [0] * 80
+    pads[3], pads[40] = 2, 1
+    text = f"main (float[{', '.join('1' * axes)}] x) => (float[{', '.join(['?'] * axes)}] y) <int64[80] pads = {{{', '.join(map(str, pads))}}}> {{ y = Pad (x, pads) }}"
+    (y,) = session(model(text)).run(None, {"x": np.ones([1] * axes, np.float32)})
+    assert y.shape == (2, 1, 1, 3, *[1] * 36) and y.sum() == 1 and y[0, 0, 0, 2].sum() == 1
 
 
 NGRAMS = """

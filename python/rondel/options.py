@@ -206,11 +206,11 @@ class SessionOptions(_Checked, _rondel.SessionOptions):
     def add_session_config_entry(self, key: str, value: str) -> None:
         """Stores an entry of onnxruntime's configuration. Those of optimized_model_filepath and denormals_as_zero have their meaning; any
         other warns."""
-        self._add_entry(key, value)
         if key == _DENORMALS:
             if value not in ("0", "1"):
                 raise CallerError(f"the configuration entry '{key}' is {value!r}; expected '0' or '1'")
             self.denormals_as_zero = value == "1"
+        self._add_entry(key, value)
 
     def get_session_config_entry(self, key: str) -> str:
         return self._entry(key)

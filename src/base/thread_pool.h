@@ -45,10 +45,10 @@ class ThreadPool : ForkAware {
   };
 
   /// Calls part(k) for each k in [0, parts), on this thread and on at most `threads` - 1 others,
-  /// and returns when all calls have returned. All have the arithmetic of this thread. The parts
-  /// begin in ascending order. If some throw,
-  /// later parts may not begin, and the exception of the least of them is rethrown. Within a part,
-  /// all parts of another `run` are run by the same thread.
+  /// and returns when all calls have returned. All have the arithmetic of this thread; a thread of
+  /// the pool keeps it until its next job. The parts begin in ascending order. If some throw, later
+  /// parts may not begin, and the exception of the least of them is rethrown. Within a part, all
+  /// parts of another `run` are run by the same thread.
   template <class Part> void run(int threads, std::int64_t parts, const Part& part) {
     run(
         threads, parts, [](const void* p, std::int64_t k) { (*static_cast<const Part*>(p))(k); },

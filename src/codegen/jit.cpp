@@ -197,6 +197,8 @@ void set_target(llvm::Function& function, const std::string& cpu, const std::str
   function.addFnAttr("target-cpu", cpu);
   function.addFnAttr("target-features", features);
   function.addFnAttr("prefer-vector-width", std::to_string(8 * host.vector_bytes));
+  // Sessions share code, and may take subnormal numbers for zero (`Arithmetic`).
+  function.addFnAttr("denormal-fp-math", "dynamic,dynamic");
 }
 
 }  // namespace

@@ -120,7 +120,23 @@ void expect_denormals_as_zero(const char* jit) {
 }
 
 TEST(Arithmetic, MayTakeDenormalsForZeroWhenInterpreted) { expect_denormals_as_zero("0"); }
+TEST(Arithmetic, MayTakeDenormalsForZeroInQuickCode) { expect_denormals_as_zero("quick"); }
 TEST(Arithmetic, MayTakeDenormalsForZeroInNativeCode) { expect_denormals_as_zero("2"); }
+
+TEST(Arithmetic, OfEachHelperThreadIsThatOfTheCaller) {
+  constexpr int threads = 5;
+  for (const Arithmetic wanted : {Arithmetic::with_denormals_as_zero(), Arithmetic::standard(),
+                                  Arithmetic::with_denormals_as_zero()}) {
+    const ArithmeticScope scope(wanted);
+    std::atomic<int> begun = 0, others = 0;
+    ThreadPool::of_process().run(threads, threads, [&](std::int64_t) {
+      ++begun;
+      while (begun < threads) std::this_thread::yield();  // each part has a thread of its own
+      if (!(Arithmetic::of_thread() == wanted)) ++others;
+    });
+    EXPECT_EQ(others, 0);
+  }
+}
 
 /// The threads of the pool are shared by sessions of both kinds.
 TEST(Arithmetic, OfHelperThreadsIsThatOfTheRun) {

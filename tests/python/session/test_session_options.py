@@ -180,6 +180,14 @@ def test_denormals_as_zero(value):
     same(y, np.full(4, 0.0 if value == "1" else 1e-40, np.float32))
 
 
+@pytest.mark.parametrize("jit", ["0", "quick", "2"])
+def test_powers_of_denormals_that_are_zero(jit, monkeypatch):
+    monkeypatch.setenv("RONDEL_JIT", jit)
+    power = session(model("g (float[n] x, float[n] e) => (float[n] y) { y = Pow (x, e) }"), options=rondel.SessionOptions(denormals_as_zero=True))
+    (y,) = power.run(None, {"x": np.float32([-1e-40, 1e-40, 4]), "e": np.float32([2.5, -1.5, 0.5])})
+    same(y, np.float32([0, np.inf, 2]))
+
+
 def test_denormals_as_zero_is_an_option_of_its_own():
     made = rondel.SessionOptions(denormals_as_zero=True)
     assert made.denormals_as_zero
@@ -187,6 +195,7 @@ def test_denormals_as_zero_is_an_option_of_its_own():
     assert not made.denormals_as_zero
     with refused(rondel.CallerError, "set_denormal_as_zero", "'yes'", "'0' or '1'"):
         made.add_session_config_entry("session.set_denormal_as_zero", "yes")
+    assert made.get_session_config_entry("session.set_denormal_as_zero") == "0"
 
 
 # ---- dimensions -----------------------------------------------------------------------------------------

@@ -186,6 +186,9 @@ struct OpDef {
   /// The outputs are elements of the inputs, or their positions; how many, the elements tell.
   bool selects_elements = false;
   bool transcendental = false;  ///< element-wise, and an element takes dozens of instructions
+  /// The output is the first input with updates stored at some positions; with the attribute
+  /// reduction="add", they are added.
+  bool scatters = false;
   /// Inputs that the only output may overwrite in place if the types are equal: the program does
   /// not read an element of such an input after it has written the same element of the output.
   std::vector<std::size_t> in_place = {};

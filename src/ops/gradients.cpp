@@ -169,8 +169,7 @@ bool is_filled_with_zeros(const ir::Graph& g, ValueId v) {
 
 /// Whether the node gives its first operand with terms added to some of its elements.
 bool adds_terms(const ir::Node& node) {
-  return std::ranges::count(node.op->in_place, 0U) > 0 &&
-         node.attributes.s("reduction", "none") == "add";
+  return node.op->scatters && node.attributes.s("reduction", "none") == "add";
 }
 
 /// x + y, where y is zeros to which terms are added at some positions: the terms are added to x.
@@ -223,11 +222,15 @@ ValueId sum_of_integers(ir::Builder& b, ValueId x, ValueId y) {
 }
 
 ValueId joined_integers(ir::Builder& b, std::span<const ValueId> lists) {
+  const auto known = [&](ValueId v) { return b.graph().constant(v); };
+  if (!std::ranges::all_of(lists, known))
+    return b("concat", {lists.begin(), lists.end()}, {{"axis", 0}});
   ir::Ints all;
-  for (const ValueId v : lists)
-    if (const Tensor* known = b.graph().constant(v)) all.push_back(ir::integers_of(*known).front());
-  if (all.size() == lists.size()) return b.integers(std::move(all));
-  return b("concat", {lists.begin(), lists.end()}, {{"axis", 0}});
+  for (const ValueId v : lists) {
+    const ir::Ints list = ir::integers_of(*known(v));
+    all.insert(all.end(), list.begin(), list.end());
+  }
+  return b.integers(std::move(all));
 }
 
 ValueId iota(ir::Builder& b, ValueId count) {

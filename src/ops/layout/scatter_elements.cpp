@@ -58,6 +58,7 @@ const ir::OpEntry scatter_elements{{
     .type = scatter_elements_rule,
     .meaning = nest(scatter_elements_nest),
     .can_fail = true,
+    .scatters = true,
     .in_place = {0},
     .gradient = scatter_gradient("gather_elements"),
 }};

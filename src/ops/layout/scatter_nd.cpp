@@ -72,6 +72,7 @@ const ir::OpEntry scatter_nd{{
     .type = scatter_nd_rule,
     .meaning = nest(scatter_nd_nest),
     .can_fail = true,
+    .scatters = true,
     .in_place = {0},
     .gradient = scatter_gradient("gather_nd"),
 }};

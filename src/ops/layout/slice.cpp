@@ -278,7 +278,8 @@ std::vector<ir::ValueId> batched_slice(ir::Builder& b, const ir::Node& node,
   return same_call(b, node, std::move(operands), node.attributes);
 }
 
-/// The listed axes, counted from the end; nothing if they are not known.
+/// The listed axes, counted from the end; nothing if they are not known, or if another list has
+/// another length, so that the run refuses the node.
 std::optional<ir::Ints> sliced_axes(const ir::Builder& b, const ir::Node& node) {
   const bool ranked = b.graph().value(node.inputs[0]).type.has_rank();
   auto axes = constant_integers(b, node, 3);
@@ -289,6 +290,9 @@ std::optional<ir::Ints> sliced_axes(const ir::Builder& b, const ir::Node& node) 
     axes.emplace(static_cast<std::size_t>(starts.extent(0).value));
     std::iota(axes->begin(), axes->end(), 0);
   }
+  for (const std::size_t list : {1, 2, 4})
+    if (const auto known = constant_integers(b, node, list); known && known->size() != axes->size())
+      return std::nullopt;
   for (std::int64_t& axis : *axes) {
     if (axis >= 0 && !ranked) return std::nullopt;
     axis = axis_from_end(b, node.inputs[0], axis);
@@ -304,21 +308,21 @@ ir::ValueId pads_around_slice(ir::Builder& b, const ir::Node& node, ir::ValueId 
   const auto starts = constant_integers(b, node, 1), ends = constant_integers(b, node, 2);
   const auto steps = has_input(node, 4) ? constant_integers(b, node, 4) : ir::Ints(axes.size(), 1);
   const auto is_one = [](std::int64_t step) { return step == 1; };
-  if (!starts || !ends || !steps || !std::ranges::all_of(*steps, is_one)) return ir::ValueId::none;
+  if (!starts || !steps || !std::ranges::all_of(*steps, is_one)) return ir::ValueId::none;
   const ir::Type x = b.graph().value(node.inputs[0]).type;
   std::vector<ir::ValueId> before, after;
   for (std::size_t k = 0; k < axes.size(); ++k) {
-    if (x.has_rank() && x.extent(axes[k] + x.rank()).known()) {
+    const std::int64_t first = (*starts)[k];
+    if (ends && x.has_rank() && x.extent(axes[k] + x.rank()).known()) {
       const std::int64_t extent = x.extent(axes[k] + x.rank()).value;
-      const Range r = range_of(starts->at(k), ends->at(k), 1, extent);
+      const Range r = range_of(first, (*ends)[k], 1, extent);
       before.push_back(b.integers({r.start}));
       after.push_back(b.integers({extent - r.start - r.count}));
       continue;
     }
-    const ir::ValueId extent = extent_of(b, node.inputs[0], axes[k]);
-    const ir::ValueId start = b.integers({starts->at(k)});
-    before.push_back(starts->at(k) >= 0 ? b("min", {extent, start})
-                                        : b("max", {b("add", {extent, start}), b.integers({0})}));
+    const ir::ValueId extent = extent_of(b, node.inputs[0], axes[k]), start = b.integers({first});
+    before.push_back(first >= 0 ? b("min", {extent, start})
+                                : b("max", {b("add", {extent, start}), b.integers({0})}));
     after.push_back(b("sub", {b("sub", {extent, before.back()}), extent_of(b, adjoint, axes[k])}));
   }
   before.insert(before.end(), after.begin(), after.end());

@@ -83,6 +83,14 @@ RUN_TELLS = {
         )
         for start, end in ((1, -1), (-3, 100), (0, -2), (4, 9), (-2, 1), (5, 2))
     },
+    **{
+        f"where a slice of {extents} ends": (
+            f"""f (double[{extents}] x, int64[2] ends) => (double[A,B] y) <int64[2] starts = {{1, -2}}> {{
+                 s = Slice (x, starts, ends)  t = ReduceSum <keepdims = 0> (s)  y = Mul (x, t) }}""",
+            [dict(x=(6, 3), ends=ends) for ends in ([4, 2], [-1, 100], [1, -3], [0, 3])],
+        )
+        for extents in ("N,M", "6,3")
+    },
     "the rank and the axes of a slice": (
         """f (double[3,4] x, int64[R] shape, int64[1] start, int64[1] end) => (double[] y) {
              r = Reshape (x, shape)  y = Slice (r, start, end) }""",
@@ -186,6 +194,16 @@ SCALED = {
         dequantizing("uint8[3,4]", "float[4]", "", "<output_dtype = 10>", result="float16"), u8(*range(12)).reshape(3, 4), (4,), None
     ),
 }
+
+
+def test_a_slice_that_no_run_accepts_has_a_gradient_that_no_run_accepts():
+    wrong = parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 22]>
+        f (double[12] x, int64[R] shape) => (double l) <int64[1] starts = {0}, int64[2] ends = {1, 1}, int64[2] axes = {-1, -2}> {
+          r = Reshape (x, shape)  y = Slice (r, starts, ends, axes)  l = ReduceSum <keepdims = 0> (y) }""")
+    gradient = rondel.InferenceSession(rondel.grad(wrong.SerializeToString(), ["x"]))
+    with pytest.raises(rondel.CallerError, match="1 starts, 2 ends, 2 axes"):
+        gradient.run(None, {"x": np.ones(12), "shape": np.array([3, 4])})
 
 
 @pytest.mark.parametrize("case", SCALED.values(), ids=SCALED)

@@ -111,6 +111,8 @@ class Operator:
             raise CallerError(f"{self.name}: a value of '{name}' is a list of arrays; give the arrays one by one, as {self.python_name}(x, y), or as {name}=[x, y]")
 
     def _several(self, argument):
+        if _is_array(argument.value) or isinstance(argument.value, (int, float, np.generic)):
+            return [Argument(-1, argument.value)]  # modeci_mdf takes the only state without a list
         if not isinstance(argument.value, (list, tuple)):
             raise CallerError(f"{self.name}: '{self.input_names[-1]}' is a {type(argument.value).__name__}; expected a list")
         return [Argument(-1, x) for x in argument.value]

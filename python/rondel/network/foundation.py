@@ -123,7 +123,7 @@ def as_extents(x):
 def as_permutation(x):
     order = Permutation(whole_numbers(x))
     if len(order) > Dims.MAX_DIMS or sorted(order) != list(range(len(order))):
-        raise WrongArgument("an order of axes, such as (1, 0)")
+        raise WrongArgument(f"an order of axes, in which each number below their count is once, such as (1, 0), not {tuple(order)}")
     return order
 
 

@@ -178,13 +178,15 @@ bool is_end_of_block(const Line& line) {
   return line.tokens[0].kind == Token::Kind::mark && line.tokens[0].text == "}";
 }
 
+bool names_block(const Line& line) {
+  return line.tokens[0].kind == Token::Kind::word && is_block_name(line.tokens[0].text);
+}
+
 /// A stray '{' at the end of another line does not begin a block, so that the error is limited to
 /// its line.
 bool begins_block(const Line& line) {
-  const Token& first = line.tokens[0];
-  if (first.kind != Token::Kind::word || !is_block_name(first.text)) return false;
   const Token& last = line.tokens[line.tokens.size() - 2];
-  return last.kind == Token::Kind::mark && last.text == "{";
+  return names_block(line) && last.kind == Token::Kind::mark && last.text == "{";
 }
 
 /// By how much a line changes the number of open blocks; 0 if it has a syntax error.
@@ -231,6 +233,11 @@ std::optional<Statement> Parser::statement(std::size_t depth, const Position& he
       if (depth == 0) fail_at_position(line.tokens[0].at, "'}}' without a block that it ends");
       return std::nullopt;
     }
+    if (names_block(line) && !begins_block(line))
+      fail_at_position(
+          line.tokens[0].at,
+          "the line of a '{}' ends with '{{'; the lines of the block follow, then '}}'",
+          line.tokens[0].text);
     Statement s;
     std::exception_ptr mistake;
     try {

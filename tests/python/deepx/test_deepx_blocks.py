@@ -135,7 +135,7 @@ def test_draws_differ_from_trip_to_trip():
         ("while t {\n}", "line 1, column 7: 't' is float64\\[2\\]; expected one element of bool"),
         ("while go -> t {\n}", "line 1, column 1: expected while t"),
         ("repeat 3 {\n", "line 1, column 1: there is no block 'repeat'; blocks begin with: loop n"),
-        ("loop 2\n", "line 1, column 1: there is no instruction 'loop'"),
+        ("loop 2\n", "line 1, column 1: the line of a 'loop' ends with '{'"),
         ("loop 2 {\nloop 2 {\nadd t x->t\n}\n}", "line 3, column 7: there is no 'x'"),
     ],
 )

@@ -325,6 +325,12 @@ def test_a_body_is_compiled_once():
     assert list(sessions._kept.values()) == kept
 
 
+@pytest.mark.parametrize("state", [X, 2.0, np.float64(2), [X]], ids=["array", "float", "scalar of NumPy", "list"])
+def test_the_only_state_by_name_needs_no_list(state):
+    (first,) = state if isinstance(state, list) else [state]
+    np.testing.assert_array_equal(f.loop(M=3, cond=True, v_initial=state, body=lambda i, go, x: (go, x + 1.0)), first + 3)
+
+
 @pytest.mark.parametrize(
     "call, text",
     [

@@ -3,6 +3,8 @@
 ERRORS = [
     ("foo t->u", 1, "there is no instruction 'foo'"),
     ("adds t t->u", 1, "did you mean 'add'"),
+    ("loop 2", 1, "the line of a 'loop' ends with '{'; the lines of the block follow"),
+    ("loop 2 { add t t->t }", 1, "the line of a 'loop' ends with '{'"),
     ("uniform -3e38 3e38->t", 9, "the distance between -3e\\+38 and 3e\\+38 is more than float32 holds"),
     ("uniform -1e308 1e308->d", 9, "the distance between -1e\\+308 and 1e\\+308 is more than float64 holds"),
     ("add@float32->u", 1, "'add' has 2 inputs, not 0; expected add@T a b -> c"),

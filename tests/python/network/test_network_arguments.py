@@ -236,6 +236,8 @@ MESSAGES = {
     lambda n, x: n.add_input("", F32, ()): "Network.add_input: a new input has no name",
     lambda n, x: transposed(n, x, (2, 1, 0)).shape: "layer 0 (Shuffle): the first transpose of f32[2, 3] has the order [2, 1, 0];"
     " expected each of 2 axes once",
+    lambda n, x: transposed(n, x, (0, 0)).shape: "first_transpose is a tuple; expected an order of axes, in which each number below"
+    " their count is once, such as (1, 0), not (0, 0)",
     lambda n, x: n.add_matrix_multiply(x, trt.MatrixOperation.NONE, x, trt.MatrixOperation.NONE).get_output(0).shape: "layer 0"
     " (MatrixMultiply): inner extents 3 and 2 differ; a=f32[2, 3] b=f32[2, 3]; transpose one of them?",
 }  # fmt: skip

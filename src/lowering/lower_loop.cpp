@@ -156,10 +156,10 @@ void RegionLowering::loop(NodeId n) {
   for (std::size_t k = 0; k < l.parts.stacks; ++k) l.stacks.push_back(begin_stack(l, k));
   begin_states(l);
 
-  if (b_.known(most)) check_budget(l, budget_ < most);
+  if (trips_are_constant(l)) check_budget(l, budget_ < most);
   const std::vector<Ex> finals = run_loop(l, most);
   const Ex made = l.trips ? l.trips : finals.back();
-  if (!b_.known(most))
+  if (!trips_are_constant(l))
     check_budget(l, l.trips ? budget_ < most : finals[0] & (made < most) & (budget_ <= made));
   const auto& changing = tree_.changing_extents(n);
   for (std::size_t k = 0; k < changing.size(); ++k)
@@ -177,6 +177,11 @@ void RegionLowering::loop(NodeId n) {
   for (std::size_t k = 0; k < l.parts.stacks; ++k) finish_stack(l, k, made);
   const ValueId count = node.outputs[l.parts.states + l.parts.stacks];
   if (count != ValueId::none) define(count, in_register(count, made));
+}
+
+/// Whether the loop certainly makes a constant number of trips: data may end others before.
+bool RegionLowering::trips_are_constant(const LoopContext& l) const {
+  return l.trips && b_.known(l.trips);
 }
 
 /// The upper bound of the trip count that the loop's inputs give.
@@ -216,7 +221,7 @@ std::vector<Ex> RegionLowering::run_loop(const LoopContext& l, Ex most) {
   }
   for (const auto& changing : tree_.changing_extents(l.node))
     inits.push_back(extent(changing.first));
-  const Ex hi = b_.known(most) ? most : scalar::min(most, budget_);
+  const Ex hi = trips_are_constant(l) ? most : scalar::min(most, budget_);
   if (by_elements(l)) {
     trips_by_elements(l, b_.index(0), hi, inits);
     inits.push_back(hi);

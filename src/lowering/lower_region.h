@@ -109,6 +109,7 @@ class RegionLowering {
   // Parts of an inner loop.
   std::vector<scalar::Ex> run_loop(const LoopContext&, scalar::Ex most);
   void begin_states(const LoopContext&);
+  bool trips_are_constant(const LoopContext&) const;
   scalar::Ex most_trips(const LoopContext&);
   StackBuffer begin_stack(const LoopContext&, std::size_t k);
   void finish_stack(const LoopContext&, std::size_t k, scalar::Ex made);

@@ -135,18 +135,20 @@ class Runs:
             return
         raise Found(Fault(way, case, f"{type(error).__name__}: {error}"))
 
-    def run(self, session, way, case, limited=False):
-        """Runs one case and compares it."""
+    def run(self, session, way, case, limited=False, must_end=False):
+        """Runs one case and compares it. Whether it has results. must_end: no limit may end it."""
         options = rondel.RunOptions()
         ends = self.program.cases[case].want is not None or case in self.interpreted
         options.deadline = DEADLINE if ends else SOON
         try:
             got = session.run(None, self.program.cases[case].feeds, options)
         except rondel.Error as error:
+            if must_end and isinstance(error, rondel.LimitExceeded):
+                raise Found(Fault(way, case, f"{type(error).__name__}: {error}, though the interpreter needs less")) from None
             self.refused(way, case, error, limited)
             if way == "interpreted" and not isinstance(error, (rondel.LimitExceeded, rondel.DeadlineExceeded)):
                 self.refusals[case] = f"{type(error).__name__}: {error}"
-            return
+            return False
         finally:
             how_it_ran = session.how_it_ran()
             if any(how.startswith("step by step") for how in how_it_ran.values()):
@@ -159,6 +161,7 @@ class Runs:
         if case in self.refusals and way in SAME_GRAPH and not stepped:
             raise Found(Fault(way, case, f"it runs, where the interpreter refuses: {self.refusals[case]}"))
         self.compare(way, case, got)
+        return True
 
     def compare(self, way, case, got):
         found, against = None, self.program.cases[case]
@@ -271,8 +274,13 @@ def _memory(runs, way):
 
 
 def _trips(runs, way):
-    """Under a budget of trips."""
-    _cases(runs, way, runs.session(way, runs.random.choice([0, "quick"]), max_trips=runs.random.choice([0, 1, 2, 5, 1000])), limited=True)
+    """Under a budget of trips, with which native code runs what the interpreter runs with fewer. (It may make a trip before a loop.)"""
+    budget = runs.random.choice([0, 1, 2, 5, 1000])
+    interpreter, native = (runs.session(way, jit, max_trips=most) for jit, most in ((0, max(0, budget - 2)), ("quick", budget)))
+    for case in range(len(runs.program.cases)) if interpreter and native else ():
+        ends = runs.run(interpreter, way, case, limited=True)
+        for _ in range(2):
+            runs.run(native, way, case, limited=True, must_end=ends)
 
 
 def _exported(runs, way):

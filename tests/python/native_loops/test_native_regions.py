@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 import rondel
-from models import WAYS, f32, i64, in_onnxruntime, model, run, run_as, scalar, session
+from models import WAYS, f32, i64, in_all_ways, in_onnxruntime, model, run, run_as, scalar, session
 
 YES = "yes = Constant <value = bool {1}> ()"
 
@@ -537,6 +537,28 @@ def test_a_budget_of_trips_holds_for_inner_loops(monkeypatch):
         run_as(monkeypatch, jit)
         with pytest.raises(rondel.LimitExceeded, match="trip 40: the budget of 40 trips is used up; raise the run's max_trips"):
             session(LOOP_IN_SCAN, options=options).run(None, feeds, limits)
+
+
+ENDED_BY_DATA = """
+main (int64[T] x) => (int64[U] r) {{
+  yes = Constant <value = bool {{1}}> ()  most = Constant <value = int64 {{{most}}}> ()
+  n = Size (x)
+  r = Loop (n, "") <body = outer (int64 i, bool go) => (bool on, int64 trips) {{
+    on = Identity (go)  v = Gather (x, i)
+    zero = Constant <value = int64 {{0}}> ()  one = Constant <value = int64 {{1}}> ()  some = Less (zero, v)
+    trips = Loop ({given}, some, zero) <body = inner (int64 j, bool c, int64 made) => (bool again, int64 more) {{
+      more = Add (made, one)  again = Less (more, v) }}>
+  }}>
+}}"""
+
+
+@pytest.mark.parametrize("most", ["", "1000", str(2**63 - 1)])
+def test_a_budget_of_trips_is_used_up_by_trips_that_are_made(most, monkeypatch):
+    made = model(ENDED_BY_DATA.format(most=most or 0, given="most" if most else '""'))
+    for way in in_all_ways(made, monkeypatch, max_trips=7).values():
+        np.testing.assert_array_equal(way.run(None, {"x": i64(7, 0, 3)})[0], [7, 0, 3])
+        with pytest.raises(rondel.LimitExceeded, match="trip 7: the budget of 7 trips is used up"):
+            way.run(None, {"x": i64(7, 8)})
 
 
 def test_a_deadline_ends_an_inner_loop_that_never_ends(monkeypatch):

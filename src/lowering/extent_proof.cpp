@@ -1,6 +1,7 @@
 #include "lowering/extent_proof.h"
 
 #include "ir/expression.h"
+#include "ir/range.h"
 #include "lowering/inequalities.h"
 
 #include <array>
@@ -227,6 +228,28 @@ bool terms_follow(const Integer& a, const Integer& b, const FactsOfName& facts_o
          });
 }
 
+/// What the name certainly is at most, if a fact says so: a number rather than an expression.
+Integer most_of(Symbol name, const FactsOfName& facts_of) {
+  Integer most;
+  for (const Fact& fact : facts_of(name)) {
+    if (fact.size() != 1) continue;
+    for (const AtMost& i : fact[0])
+      if (i.a == Integer(name) && i.times_a == 1 && i.times_b == 1 && (!most.known() || i.b.known()))
+        most = most.known() ? min(most, i.b) : i.b;
+  }
+  return most;
+}
+
+/// Whether a is at most b with each name as large as a fact lets it be.
+bool greatest_follows(const Integer& a, const Integer& b, const FactsOfName& facts_of) {
+  const auto range_of = [&](Symbol name) -> std::optional<ir::Range> {
+    const Integer most = most_of(name, facts_of);
+    if (!most.known_or_symbolic()) return std::nullopt;
+    return ir::Range{0, most};
+  };
+  return (ir::greatest(a, range_of) - b).at_most(0);
+}
+
 /// Whether a quotient certainly is at most another one because its dividend is at most, and its
 /// divisor at least, that of the other.
 bool quotient_follows(const Integer& a, const Integer& b, const FactsOfName& facts_of) {
@@ -259,8 +282,9 @@ Fact at_most_largest(const Integer& a, const Integers& list) {
 bool certainly_at_most(const Integer& a, const Integer& b, const FactsOfName& facts_of) {
   if ((a - b).at_most(0)) return true;
   if (!a.known_or_symbolic() || !b.known_or_symbolic()) return false;
-  return follows(a, b, facts_of) || factors_follow(a, b, facts_of) ||
-         terms_follow(a, b, facts_of) || quotient_follows(a, b, facts_of);
+  return greatest_follows(a, b, facts_of) || follows(a, b, facts_of) ||
+         factors_follow(a, b, facts_of) || terms_follow(a, b, facts_of) ||
+         quotient_follows(a, b, facts_of);
 }
 
 }  // namespace rondel::lowering

@@ -242,6 +242,21 @@ TEST(ExtentProof, OfSeveralBoundsTheLargestOnesCount) {
   EXPECT_EQ(at_most("m", {"a", "b"}).size(), 2U);
 }
 
+TEST(ExtentProof, ProductsOfHalvesAreAtMostThoseOfTheLargestNames) {
+  const auto half = [](const std::string& e) { return "(max((" + e + ") / 2 - 1, 0) + 1)"; };
+  const std::string halves = half("rows") + " * " + half("columns");
+  const Facts numbers{{"rows", {at_most("rows", {"7"})}}, {"columns", {at_most("columns", {"5"})}}};
+  EXPECT_TRUE(proves(halves, "6", numbers));
+  EXPECT_FALSE(proves(halves, "5", numbers));
+  const std::string least_1 = "max(n - 1, 0) + 1";
+  const Facts names{{"rows", {at_most("rows", {"n", "1"})}},
+                    {"columns", {at_most("columns", {least_1})}}};
+  EXPECT_TRUE(proves(half("columns") + " * " + half("columns"),
+                     half(least_1) + " * " + half(least_1), names));
+  EXPECT_FALSE(proves(half("rows") + " * " + half("columns"), half("n - 2") + " * " + half("n"),
+                      names));
+}
+
 TEST(ExtentProof, TheSidesMayBeTooLongForTheirDifference) {
   Integer a = 0, b = 0;
   for (const char k : {'a', 'b', 'c', 'd', 'e'}) {

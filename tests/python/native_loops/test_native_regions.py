@@ -539,6 +539,26 @@ def test_a_budget_of_trips_holds_for_inner_loops(monkeypatch):
             session(LOOP_IN_SCAN, options=options).run(None, feeds, limits)
 
 
+PYRAMID = """
+main (float[h, w] x) => (float[r, s] last, float[q] all) {
+  two = Constant <value = int64 {2}> ()  one = Constant <value = int64 {1}> ()  flat = Constant <value = int64[1] {-1}> ()
+  yes = Constant <value = bool {1}> ()  none = Constant <value = float[0] {}> ()
+  last, all = Loop ("", yes, x, none) <body = b (int64 i, bool go, float[d, e] v, float[p] before) => (bool on, float[g, f] half, float[o] after) {
+    whole = Shape (v)  cut = Div (whole, two)  to = Max (cut, one)  sum = ReduceSum <keepdims = 1> (v)
+    half = Expand (sum, to)  row = Reshape (half, flat)  after = Concat <axis = 0> (before, row)
+    side = ReduceMax <keepdims = 0> (to)  on = Greater (side, one) }>
+}"""
+
+
+def test_states_that_halve_on_two_axes(monkeypatch):
+    made = model(PYRAMID)
+    for way in in_all_ways(made, monkeypatch).values():
+        for extents, shape, rows in [((4, 4), (1, 1), 5), ((7, 5), (1, 1), 7), ((1, 9), (1, 1), 7), ((7, 5), (1, 1), 7), ((1, 1), (1, 1), 1)]:
+            for _ in range(2):
+                last, every = way.run(None, {"x": np.ones(extents, np.float32)})
+                assert last.shape == shape and len(every) == rows and every[0] == np.prod(extents)
+
+
 ENDED_BY_DATA = """
 main (int64[T] x) => (int64[U] r) {{
   yes = Constant <value = bool {{1}}> ()  most = Constant <value = int64 {{{most}}}> ()

@@ -93,6 +93,7 @@ class Lowering {
   };
 
   void find_types();
+  Shape shape_in(const Slot&, const ir::Builder&, ValueId) const;
   const Slot* widen(const std::vector<ValueId>&, const ir::Builder&);
   ValueId add_input(ir::Builder&, const Given&, std::string_view kind,
                     std::vector<ir::Extent> rows);
@@ -181,6 +182,15 @@ Scheduler::State Lowering::evaluate(ir::Builder& b, const EvaluationContext& s,
   return after;
 }
 
+/// The extents of a value of the slot, which must be known before the model runs.
+Shape Lowering::shape_in(const Slot& s, const ir::Builder& b, ValueId v) const {
+  const ir::Type& t = b.graph().value(v).type;
+  if (!t.is_tensor() || !t.is_static())
+    unsupported("{}: its value is {}; expected extents that are known before the model runs",
+                where(model_, s), ir::to_text(t));
+  return t.static_shape();
+}
+
 /// Widens the types of slots to hold these values. Returns the first slot whose type has changed,
 /// preferably its extents; null if there is none.
 const Slot* Lowering::widen(const std::vector<ValueId>& after, const ir::Builder& b) {
@@ -188,7 +198,7 @@ const Slot* Lowering::widen(const std::vector<ValueId>& after, const ir::Builder
   for (std::size_t k = 0; k < after.size(); ++k) {
     Slot& s = layout_.slots[k];
     const DType dtype = promoted(s.dtype, dtype_of(b, after[k]));
-    const Shape shape = shape_of(b, after[k]);
+    const Shape shape = shape_in(s, b, after[k]);
     const auto both = broadcast(s.shape, shape);
     if (!both)
       fail_at(where(model_, s), "its value changes from {} to {}", to_text(s.dtype, s.shape),
@@ -227,7 +237,7 @@ void Lowering::find_types() {
     if (round == 0) {
       for (std::size_t k = 0; k < after.size(); ++k) {
         layout_.slots[k].dtype = dtype_of(b, after[k]);
-        layout_.slots[k].shape = shape_of(b, after[k]);
+        layout_.slots[k].shape = shape_in(layout_.slots[k], b, after[k]);
       }
     } else {
       changed = widen(after, b);

@@ -234,7 +234,8 @@ Integer most_of(Symbol name, const FactsOfName& facts_of) {
   for (const Fact& fact : facts_of(name)) {
     if (fact.size() != 1) continue;
     for (const AtMost& i : fact[0])
-      if (i.a == Integer(name) && i.times_a == 1 && i.times_b == 1 && (!most.known() || i.b.known()))
+      if (i.a == Integer(name) && i.times_a == 1 && i.times_b == 1 &&
+          (!most.known() || i.b.known()))
         most = most.known() ? min(most, i.b) : i.b;
   }
   return most;

@@ -4,6 +4,8 @@
 #include "base/fork.h"
 #include "base/mapped_file.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -19,6 +21,9 @@ namespace {
 
 /// Smaller constants are not worth an entry.
 constexpr std::size_t least_bytes = 4096;
+/// So much memory of copies goes back to the system: in between what stays, the allocator would
+/// keep it for later.
+constexpr std::size_t worth_returning = std::size_t{1} << 20;
 
 std::size_t bytes_of(const Tensor& t) {
   return static_cast<std::size_t>(t.size()) * byte_size(t.dtype());
@@ -106,14 +111,20 @@ class Constants {
 }  // namespace
 
 void share_constants(ir::Graph& g) {
+  std::size_t dropped = 0;
   for (std::size_t n = 0; n < g.node_count(); ++n) {
     ir::Attributes& attributes = g.node(static_cast<ir::NodeId>(n)).attributes;
     std::vector<std::pair<std::string, Tensor>> large;
     for (const auto& [name, value] : attributes)
       if (const auto* t = std::get_if<Tensor>(&value); t != nullptr && is_shareable(*t))
         large.emplace_back(name, *t);
-    for (auto& [name, t] : large) attributes.set(name, Constants::of_process().shared(t));
+    for (auto& [name, t] : large) {
+      const Tensor one = Constants::of_process().shared(t);
+      if (one.data() != t.data()) dropped += bytes_of(t);
+      attributes.set(name, one);
+    }
   }
+  if (dropped >= worth_returning) ::malloc_trim(0);
 }
 
 }  // namespace rondel::session

@@ -253,8 +253,8 @@ TEST(ExtentProof, ProductsOfHalvesAreAtMostThoseOfTheLargestNames) {
                     {"columns", {at_most("columns", {least_1})}}};
   EXPECT_TRUE(proves(half("columns") + " * " + half("columns"),
                      half(least_1) + " * " + half(least_1), names));
-  EXPECT_FALSE(proves(half("rows") + " * " + half("columns"), half("n - 2") + " * " + half("n"),
-                      names));
+  EXPECT_FALSE(
+      proves(half("rows") + " * " + half("columns"), half("n - 2") + " * " + half("n"), names));
 }
 
 TEST(ExtentProof, TheSidesMayBeTooLongForTheirDifference) {

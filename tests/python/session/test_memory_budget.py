@@ -4,6 +4,7 @@ import resource
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 import rondel
 from models import i64, model, options, refused, run, run_options, scalar, session, tensor
@@ -138,11 +139,32 @@ PARTS = {
 }
 
 
+def held():
+    """Bytes of memory that the process holds."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+@pytest.mark.parametrize("product, dtype", [("MatMul (x, w)", np.float32), ("MatMulInteger (x, w)", np.int8)])
+def test_a_session_more_of_the_same_bytes_holds_no_weights_of_its_own(product, dtype):
+    kind = "float" if dtype == np.float32 else "int8"
+    made = model(f"g ({kind}[n, 1024] x) => ({'float' if dtype == np.float32 else 'int32'}[n, 1024] y) {{ y = {product} }}")
+    weights = np.random.default_rng(1).integers(-9, 9, (1024, 1024 * 4 // np.dtype(dtype).itemsize)).astype(dtype)
+    made.graph.initializer.append(onnx.numpy_helper.from_array(weights, "w"))
+    made.graph.output[0].type.tensor_type.shape.dim[1].dim_value = weights.shape[1]
+    feeds, sessions = {"x": np.ones((2, 1024), dtype)}, []
+    data = made.SerializeToString()
+    for k in range(22):
+        if k == 2:
+            before = held()
+        sessions.append(rondel.InferenceSession(data))
+        np.testing.assert_array_equal(sessions[-1].run(None, feeds)[0][0], weights.sum(0, np.int32).astype(dtype if dtype == np.float32 else np.int32))
+    assert held() - before < 20e6  # twenty sessions, whose weights have 4 MB
+
+
 @pytest.mark.parametrize("name", PARTS)
 def test_a_small_part_of_a_large_value_keeps_no_more_than_itself(name):
     s = session(f"g (float[n, m] x, int64 i) => (float[a, m] y) {{ e = CumSum (x, i)  {PARTS[name]} }}")
     feeds = {"x": np.ones((500, 2000), np.float32), "i": scalar(0)}
-    held = lambda: int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()  # noqa: E731
     s.run(None, feeds)
     before = held()
     kept = [s.run(None, feeds)[0] for _ in range(30)]  # of values of 4 MB

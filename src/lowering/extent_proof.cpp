@@ -228,15 +228,17 @@ bool terms_follow(const Integer& a, const Integer& b, const FactsOfName& facts_o
          });
 }
 
-/// What the name certainly is at most, if a fact says so: a number rather than an expression.
+/// What the name certainly is at most, if a fact says so: the least number, or the first
+/// expression.
 Integer most_of(Symbol name, const FactsOfName& facts_of) {
   Integer most;
   for (const Fact& fact : facts_of(name)) {
     if (fact.size() != 1) continue;
-    for (const AtMost& i : fact[0])
-      if (i.a == Integer(name) && i.times_a == 1 && i.times_b == 1 &&
-          (!most.known() || i.b.known()))
-        most = most.known() ? min(most, i.b) : i.b;
+    for (const AtMost& i : fact[0]) {
+      if (!(i.a == Integer(name)) || i.times_a != 1 || i.times_b != 1) continue;
+      if (i.b.known()) most = most.known() ? min(most, i.b) : i.b;
+      else if (!most.known_or_symbolic()) most = i.b;
+    }
   }
   return most;
 }

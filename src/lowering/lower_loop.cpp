@@ -159,8 +159,11 @@ void RegionLowering::loop(NodeId n) {
   if (trips_are_constant(l)) check_budget(l, budget_ < most);
   const std::vector<Ex> finals = run_loop(l, most);
   const Ex made = l.trips ? l.trips : finals.back();
-  if (!trips_are_constant(l))
-    check_budget(l, l.trips ? budget_ < most : finals[0] & (made < most) & (budget_ <= made));
+  if (!trips_are_constant(l)) {
+    Ex over = l.trips ? budget_ < most : (made < most) & (budget_ <= made);
+    if (l.parts.has_go) over = finals[0] & over;  // else the body's `go` decides nothing
+    check_budget(l, over);
+  }
   const auto& changing = tree_.changing_extents(n);
   for (std::size_t k = 0; k < changing.size(); ++k)
     for (const auto& [s, axis] : changing[k].axes)
@@ -179,7 +182,7 @@ void RegionLowering::loop(NodeId n) {
   if (count != ValueId::none) define(count, in_register(count, made));
 }
 
-/// Whether the loop certainly makes a constant number of trips: data may end others before.
+/// Whether the loop certainly makes a constant number of trips: no condition ends it before.
 bool RegionLowering::trips_are_constant(const LoopContext& l) const {
   return l.trips && b_.known(l.trips);
 }

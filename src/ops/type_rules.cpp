@@ -273,6 +273,11 @@ void require_same_dtype(const TypeContext& c, std::size_t a, std::size_t b) {
           name(c.input(a).dtype()), b, name(c.input(b).dtype()));
 }
 
+std::optional<ir::Integers> listed_integers(const TypeContext& c, std::size_t k) {
+  if (const auto known = c.integers(k)) return ir::Integers(known->begin(), known->end());
+  return c.elements(k);
+}
+
 void require_rank(const TypeContext& c, std::size_t k, std::int64_t rank) {
   require_tensor(c, k);
   const Type& t = c.input(k);

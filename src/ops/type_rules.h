@@ -75,6 +75,9 @@ void require_dtypes(const ir::TypeContext&, std::size_t k, std::span<const DType
 void require_same_dtype(const ir::TypeContext&, std::size_t a, std::size_t b);
 /// Requires rank 0, or rank 1 with one element (ONNX models often use that for a scalar).
 void require_scalar(ir::TypeContext&, std::size_t k);
+/// What is known of the integers in the list that input k is: of however many if the list is known,
+/// else as `TypeContext::elements` says.
+std::optional<ir::Integers> listed_integers(const ir::TypeContext&, std::size_t k);
 /// Requires that input k has this rank, or that its rank is unknown.
 void require_rank(const ir::TypeContext&, std::size_t k, std::int64_t rank);
 

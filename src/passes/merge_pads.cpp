@@ -58,13 +58,14 @@ bool merge_pads(Graph& g) {
     const auto inner = of == NodeId::none ? std::nullopt : padding_of(g, of);
     const auto number = padding_bits(g, g.node(n));
     if (!inner || !number || number != padding_bits(g, g.node(of))) return false;
+    // What the inner one removes, the outer one would not add again.
+    const auto adds = [](std::int64_t pad) { return pad >= 0; };
+    if (!std::ranges::all_of(inner->before, adds) || !std::ranges::all_of(inner->after, adds))
+      return false;
     ir::Ints pads;
-    const auto append_sums = [&](const ir::Ints& inside, const ir::Ints& outside) {
-      std::ranges::transform(inside, outside, std::back_inserter(pads), std::plus());
-      // What the inner one removes, the outer one would not add again.
-      return std::ranges::all_of(inside, [](std::int64_t pad) { return pad >= 0; });
-    };
-    if (!append_sums(inner->before, outer->before) || !append_sums(inner->after, outer->after))
+    std::ranges::transform(inner->before, outer->before, std::back_inserter(pads), std::plus());
+    std::ranges::transform(inner->after, outer->after, std::back_inserter(pads), std::plus());
+    if (!std::ranges::all_of(pads, [](std::int64_t pad) { return pad <= ops::largest_pad; }))
       return false;
     const Node node = g.node(n);
     ir::Builder b(g, node.region);

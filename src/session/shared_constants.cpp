@@ -4,7 +4,9 @@
 #include "base/fork.h"
 #include "base/mapped_file.h"
 
+#if defined(__GLIBC__)
 #include <malloc.h>
+#endif
 
 #include <algorithm>
 #include <cstring>
@@ -124,7 +126,9 @@ void share_constants(ir::Graph& g) {
       attributes.set(name, one);
     }
   }
+#if defined(__GLIBC__)
   if (dropped >= worth_returning) ::malloc_trim(0);
+#endif
 }
 
 }  // namespace rondel::session

@@ -136,7 +136,7 @@ class Runs:
         raise Found(Fault(way, case, f"{type(error).__name__}: {error}"))
 
     def run(self, session, way, case, limited=False, must_end=False):
-        """Runs one case and compares it. Whether it has results. must_end: no limit may end it."""
+        """Runs one case and compares it. Gives the error that ended it, or None. must_end: no limit may end it."""
         options = rondel.RunOptions()
         ends = self.program.cases[case].want is not None or case in self.interpreted
         options.deadline = DEADLINE if ends else SOON
@@ -148,7 +148,7 @@ class Runs:
             self.refused(way, case, error, limited)
             if way == "interpreted" and not isinstance(error, (rondel.LimitExceeded, rondel.DeadlineExceeded)):
                 self.refusals[case] = f"{type(error).__name__}: {error}"
-            return False
+            return error
         finally:
             how_it_ran = session.how_it_ran()
             if any(how.startswith("step by step") for how in how_it_ran.values()):
@@ -161,7 +161,7 @@ class Runs:
         if case in self.refusals and way in SAME_GRAPH and not stepped:
             raise Found(Fault(way, case, f"it runs, where the interpreter refuses: {self.refusals[case]}"))
         self.compare(way, case, got)
-        return True
+        return None
 
     def compare(self, way, case, got):
         found, against = None, self.program.cases[case]
@@ -274,13 +274,15 @@ def _memory(runs, way):
 
 
 def _trips(runs, way):
-    """Under a budget of trips, with which native code runs what the interpreter runs with fewer. (It may make a trip before a loop.)"""
-    budget = runs.random.choice([0, 1, 2, 5, 1000])
-    interpreter, native = (runs.session(way, jit, max_trips=most) for jit, most in ((0, max(0, budget - 2)), ("quick", budget)))
-    for case in range(len(runs.program.cases)) if interpreter and native else ():
-        ends = runs.run(interpreter, way, case, limited=True)
+    """Under a budget of trips: native code runs what the interpreter runs with fewer, and nothing that never ends. (It may make a trip before a loop.)"""
+    budget = runs.random.choice([2, 3, 4, 7, 1000])
+    few, native, many = (runs.session(way, jit, max_trips=most) for jit, most in ((0, budget - 2), ("quick", budget), (0, 1002)))
+    for case in range(len(runs.program.cases)) if few and native and many else ():
+        ends = runs.run(few, way, case, limited=True) is None
         for _ in range(2):
-            runs.run(native, way, case, limited=True, must_end=ends)
+            refused = runs.run(native, way, case, limited=True, must_end=ends)
+        if refused is None and isinstance(runs.run(many, way, case, limited=True), rondel.LimitExceeded):
+            raise Found(Fault(way, case, f"{budget} trips suffice, where the interpreter needs more than 1002"))
 
 
 def _exported(runs, way):

@@ -33,6 +33,9 @@ TEST(MergePads, PadsOfPadsAreOnePad) {
 TEST(MergePads, OtherConstantsModesAndRemovedElementsStay) {
   expect_untouched(pass, R"g(graph "g" (%x: f32[A, 5], %pads: i64[4], %c: f32[]) {
     %more = constant value=i64[4] {1, 1, 1, 1}
+    %far = constant value=i64[4] {2305843009213693951, 0, 0, 0}
+    %q = pad(%x, %far)
+    %r = pad(%q, %more)
     %less = constant value=i64[4] {1, -1, 1, 1}
     %one = constant value=f32[] {1}
     %a = pad(%x, %more, %one)
@@ -45,7 +48,7 @@ TEST(MergePads, OtherConstantsModesAndRemovedElementsStay) {
     %j = pad(%i, %more)
     %k = pad(%x, %more, %c)
     %l = pad(%k, %more, %c)
-    yield %b, %e, %h, %j, %l
+    yield %b, %e, %h, %j, %l, %r
   })g");
 }
 

@@ -6,14 +6,9 @@
 #include "ops/type_rules.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace rondel::ops {
 namespace {
-
-/// No pad is larger, nor smaller than its negative: sums of an extent and two such numbers fit into
-/// 64 bits.
-constexpr std::int64_t largest_pad = std::numeric_limits<std::int64_t>::max() / 4;
 
 /// Refuses what is known of an axis and its pads, if that is wrong.
 void require_fits(const std::string& mode, std::int64_t axis, const ir::Extent& extent,
@@ -39,16 +34,10 @@ ir::Integers conditions_of(const std::string& mode, const ir::Integer& extent,
   return {extent + before + after, extent - taken};
 }
 
-/// The pads, as far as they are known; nothing if not even their number is.
-std::optional<ir::Integers> listed_pads(ir::TypeContext& c) {
-  require_rank(c, 1, 1);
-  if (const auto known = c.integers(1)) return ir::Integers(known->begin(), known->end());
-  return c.elements(1);
-}
-
 void pad_rule(ir::TypeContext& c) {
   require_tensor(c, 0);
   require_dtype(c, 1, DType::i64);
+  require_rank(c, 1, 1);
   const ir::Type& x = c.input(0);
   const std::string mode = c.attributes().s("mode", "constant");
   require(mode == "constant" || mode == "reflect" || mode == "edge" || mode == "wrap",
@@ -58,7 +47,7 @@ void pad_rule(ir::TypeContext& c) {
     require_scalar(c, 2);
   }
   if (!x.has_rank()) return c.output(0, ir::Type::unranked(x.dtype()));
-  const auto pads = listed_pads(c);
+  const auto pads = listed_integers(c, 1);
   const auto axes = c.has(3) ? c.integers(3) : std::nullopt;
   if (!pads || (c.has(3) && !axes)) return c.output(0, ir::Type::ranked(x.dtype(), x.rank()));
   const Padding m = padding_of(*pads, axes, x.rank(), ir::Integer(0));
@@ -129,9 +118,9 @@ Ex padded(Emitter& e, std::size_t, const Indices& out) {
 std::vector<Ex> padded_extents(Emitter& e, std::size_t) {
   scalar::Builder& b = e.builder();
   const std::string mode = e.attributes().s("mode", "constant");
-  const std::int64_t padded_axes = e.has(3) ? std::ssize(known_integers(e, 3)) : e.rank(0);
-  b.check(e.extent(1, 0) == 2 * padded_axes,
-          "{} pads for " + std::to_string(padded_axes) + " axes; expected two per axis",
+  const std::int64_t listed = e.has(3) ? std::ssize(known_integers(e, 3)) : e.rank(0);
+  b.check(e.extent(1, 0) == 2 * listed,
+          "{} pads for " + std::to_string(listed) + " axes; expected two per axis",
           {e.extent(1, 0)});
   const Padding<Ex> m = emitted_padding(e);
   std::vector<Ex> extents;

@@ -3,10 +3,15 @@
 #include "ops/type_rules.h"
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
 namespace rondel::ops {
+
+/// No pad is larger, nor smaller than its negative: sums of an extent and two such numbers fit into
+/// 64 bits.
+inline constexpr std::int64_t largest_pad = std::numeric_limits<std::int64_t>::max() / 4;
 
 /// The numbers of elements added before and after each axis; negative numbers remove elements.
 template <class Number> struct Padding { std::vector<Number> before, after; };

@@ -14,8 +14,7 @@ void tile_rule(ir::TypeContext& c) {
   require_rank(c, 1, 1);
   const ir::Type& x = c.input(0);
   if (!x.has_rank()) return c.output(0, ir::Type::unranked(x.dtype()));
-  std::optional<ir::Integers> repeats = c.elements(1);
-  if (const auto known = c.integers(1)) repeats.emplace(known->begin(), known->end());
+  const auto repeats = listed_integers(c, 1);
   if (!repeats) return c.output(0, ir::Type::ranked(x.dtype(), x.rank()));
   require(static_cast<std::int64_t>(repeats->size()) == x.rank(), "{} repeats for rank {}",
           repeats->size(), x.rank());

@@ -566,7 +566,7 @@ main (int64[T] x) => (int64[U] r) {{
   r = Loop (n, "") <body = outer (int64 i, bool go) => (bool on, int64 trips) {{
     on = Identity (go)  v = Gather (x, i)
     zero = Constant <value = int64 {{0}}> ()  one = Constant <value = int64 {{1}}> ()  some = Less (zero, v)
-    trips = Loop ({given}, some, zero) <body = inner (int64 j, bool c, int64 made) => (bool again, int64 more) {{
+    trips = Loop ({given}, {go}, zero) <body = inner (int64 j, bool c, int64 made) => (bool again, int64 more) {{
       more = Add (made, one)  again = Less (more, v) }}>
   }}>
 }}"""
@@ -574,11 +574,20 @@ main (int64[T] x) => (int64[U] r) {{
 
 @pytest.mark.parametrize("most", ["", "1000", str(2**63 - 1)])
 def test_a_budget_of_trips_is_used_up_by_trips_that_are_made(most, monkeypatch):
-    made = model(ENDED_BY_DATA.format(most=most or 0, given="most" if most else '""'))
+    made = model(ENDED_BY_DATA.format(most=most or 0, given="most" if most else '""', go="some"))
     for way in in_all_ways(made, monkeypatch, max_trips=7).values():
         np.testing.assert_array_equal(way.run(None, {"x": i64(7, 0, 3)})[0], [7, 0, 3])
         with pytest.raises(rondel.LimitExceeded, match="trip 7: the budget of 7 trips is used up"):
             way.run(None, {"x": i64(7, 8)})
+
+
+@pytest.mark.parametrize("most", ["", "1000", str(2**63 - 1)])
+def test_a_loop_that_reads_no_condition_uses_its_budget_up(most, monkeypatch):
+    made = model(ENDED_BY_DATA.format(most=most or 0, given="most" if most else '""', go='""'))
+    for way in in_all_ways(made, monkeypatch, max_trips=7).values():
+        for x in (i64(3, 0, 5), i64(9)):  # the body's condition is false, or true
+            with pytest.raises(rondel.LimitExceeded, match="the budget of 7 trips is used up"):
+                way.run(None, {"x": x})
 
 
 def test_a_deadline_ends_an_inner_loop_that_never_ends(monkeypatch):

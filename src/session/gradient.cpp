@@ -9,6 +9,7 @@
 #include "gradients/mask_scores.h"
 #include "gradients/stop_gradients.h"
 #include "ir/builder.h"
+#include "lowering/empty_stacks.h"
 #include "passes/hoist_invariants.h"
 #include "passes/lists_to_tensors.h"
 #include "passes/remove_dead.h"
@@ -203,11 +204,15 @@ void add_outputs(Graph& g, std::span<const ValueId> values, const std::vector<st
 /// Brings a graph into the form that is differentiated. Loop invariants, such as values computed
 /// from weights only, are hoisted, so that their gradients are computed once, too. Lists that are
 /// only joined become stacks: the tensors read of a list have no rank, and their adjoints neither.
+/// Items are declared as they are known here: where a reverse loop stacks them again, it reads what
+/// they are made from of lists, and a stack without trips would have no rank (docs/loops.md, rule
+/// 3).
 void prepare(Graph& g) {
   gradients::mask_scores(g);
   canonicalize(g);
   const bool hoisted = passes::hoist_invariants(g);
   if (passes::lists_to_tensors(g) || hoisted) canonicalize(g);
+  lowering::declare_items(g);
 }
 
 /// Nullopt for "none"; otherwise the argument `trips` of `gradients::checkpoint_loops`.

@@ -8,6 +8,7 @@
 #include "gradients/stop_gradients.h"
 #include "ir/builder.h"
 #include "ir/clone.h"
+#include "lowering/empty_stacks.h"
 #include "passes/remove_dead.h"
 #include "session/constants_as_inputs.h"
 
@@ -158,6 +159,7 @@ void write_gradients(Graph& g) {
   for (const ValueId v : constant_variables(g)) constants.stand_in(v);
   for (NodeId n = first_gradient(g); n != NodeId::none; n = first_gradient(g)) {
     compile::canonicalize(g);
+    lowering::declare_items(g);  // as `prepare` of gradient.cpp does
     // Canonicalization may have removed unread gradient nodes.
     if (n = first_gradient(g); n != NodeId::none) write_gradient(g, n);
   }

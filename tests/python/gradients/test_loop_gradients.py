@@ -252,6 +252,29 @@ def test_the_adjoint_of_a_state_that_shrinks_has_the_shape_of_each_trip():
     check_gradient(model_of(text), feeds_of({"x": (4,), "p": (1,)}, rng), rng)
 
 
+STACKED_INSIDE = """
+g (double[?,?] x, int64 n) => (double[?,?] y) <int64 three = {{3}}, bool yes = {{1}}, int64[1] first = {{0}}> {{
+  y = Loop (three, yes, x) <body = outer (int64 i, bool go, double[?,?] s) => (bool on, double[?,?] t) {{
+    on = Identity (go)
+    k = Loop (n, yes) <body = inner (int64 j, bool c) => (bool d, double[?,?] item) {{ d = Identity (c)  {item} }}>
+    r = ReduceSum <keepdims = 0> (k, first)  {read}  t = Add (s, u)
+  }}>
+}}"""
+
+
+@pytest.mark.parametrize("item", ["item = Sin (s)", "e = Sin (s)  f = Cast <to = 11> (j)  item = Mul (e, f)"])
+@pytest.mark.parametrize("read", ["u = Tanh (r)", "m = ReduceMax <keepdims = 1> (s)  u = Mul (r, m)"])
+def test_stacks_without_trips_of_states_whose_extents_the_run_tells(item, read):
+    """The reverse loop reads the states of a list, which tells no rank of its items."""
+    model, rng = model_of(STACKED_INSIDE.format(item=item, read=read)), np.random.default_rng(6)
+    again = [rondel.InferenceSession(rondel.grad(model, "x", "y", checkpoint=c).SerializeToString()) for c in ("none", "sqrt")]
+    for n in (0, 1, 2):
+        feeds = {**feeds_of({"x": (2, 3)}, rng), "n": np.array(n)}
+        check_gradient(model, feeds, rng)
+        kept, made_again = (s.run(["grad_x"], feeds)[0] for s in again)
+        np.testing.assert_allclose(made_again, kept)
+
+
 @pytest.mark.parametrize("checkpoint", ["all", "", "-1", 0, -3, 1.5, None, True, 2**70])
 def test_other_checkpoints_are_refused(checkpoint):
     model = model_of("g (float x) => (float y) { y = Exp (x) }")

@@ -159,7 +159,7 @@ void write_gradients(Graph& g) {
   for (const ValueId v : constant_variables(g)) constants.stand_in(v);
   for (NodeId n = first_gradient(g); n != NodeId::none; n = first_gradient(g)) {
     compile::canonicalize(g);
-    lowering::declare_items(g);  // as `prepare` of gradient.cpp does
+    lowering::declare_items(g);  // for reverse loops, as `prepare` in gradient.cpp says
     // Canonicalization may have removed unread gradient nodes.
     if (n = first_gradient(g); n != NodeId::none) write_gradient(g, n);
   }

@@ -112,7 +112,7 @@ class Operator:
 
     def _several(self, argument):
         if _is_array(argument.value) or isinstance(argument.value, (int, float, np.generic)):
-            return [Argument(-1, argument.value)]  # modeci_mdf takes the only state without a list
+            return [Argument(-1, argument.value)]  # one alone needs no list, as in modeci_mdf
         if not isinstance(argument.value, (list, tuple)):
             raise CallerError(f"{self.name}: '{self.input_names[-1]}' is a {type(argument.value).__name__}; expected a list")
         return [Argument(-1, x) for x in argument.value]

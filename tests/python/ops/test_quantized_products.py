@@ -99,6 +99,17 @@ def test_a_loop_of_quantized_products_runs_natively():
     assert {found["execution"] for found in rondel.inspect(model(text)).loops} == {"natively, as a whole"}
 
 
+@pytest.mark.parametrize("x", [[], [0.0], [0.0, -0.0]], ids=["nothing", "zero", "zeros"])
+def test_the_scale_of_zeros_is_zero(x):
+    """As in ONNX's definition, also by the oracle of random programs; ONNX Runtime has 1, the reference evaluator 1/255."""
+    made = model("f (float[N] x) => (uint8[N] y, float scale, uint8 zero) { y, scale, zero = DynamicQuantizeLinear (x) }")
+    feeds = {"x": np.array(x, np.float32)}
+    want = [np.zeros(len(x), np.uint8), np.float32(0), np.uint8(0)]
+    for results in (session(made).run(None, feeds), machine.run_model(made, feeds)):
+        for got, expected in zip(results, want, strict=True):
+            same(got, expected)
+
+
 #: Rows, depth, columns: fewer and more than a panel of the kernel has.
 SIZES = [(1, 5, 70), (3, 8, 33), (4, 7, 16), (7, 2, 19), (16, 31, 15), (17, 64, 17), (40, 33, 48), (33, 1, 5), (5, 0, 4)]
 

@@ -89,9 +89,17 @@ def _quantized(a, x, *rest):
     return _run("QuantizeLinear")(a, x, *rest)
 
 
+def _dynamically_quantized(a, x):
+    """By ONNX's definition the scale of zeros, or of nothing, is 0; the evaluator gives zeros a scale of its own."""
+    if not x.any():
+        return [np.zeros(x.shape, np.uint8), np.array(0, np.float32), np.array(0, np.uint8)]
+    return _run("DynamicQuantizeLinear")(a, x)
+
+
 MANY = {"DynamicQuantizeLinear"}
 OPS = {
-    **{op: _run(op) for op in NAMES}, "Attention": _attention, "QuantizeLinear": _quantized, "ReverseSequence": _reversed,
+    **{op: _run(op) for op in NAMES}, "Attention": _attention, "DynamicQuantizeLinear": _dynamically_quantized, "QuantizeLinear": _quantized,
+    "ReverseSequence": _reversed,
     **{op: _by_channel(op) for op in ("BatchNormalization", "GroupNormalization", "InstanceNormalization")},
     **{op: _scaled(op) for op in ("LayerNormalization", "RMSNormalization")},
 }  # fmt: skip

@@ -343,6 +343,14 @@ const CallTable& functions() {
   return table;
 }
 
+/// The function that a wrong name may mean: that of a module where the module is missing (`exp`), else
+/// the nearest name.
+std::string near_function(const std::string& name) {
+  for (const std::string_view module : {"numpy.", "math."})
+    if (std::string full = fmt::format("{}{}", module, name); functions().contains(full)) return full;
+  return near_name(name, names_of_calls());
+}
+
 std::string count_text(const Call& c) {
   if (c.least == c.most) return fmt::format("{}", c.least);
   return c.most == 1000 ? fmt::format("{} or more", c.least)
@@ -368,7 +376,7 @@ ValueId call(Builder& b, const std::string& function, Values arguments,
              std::span<const std::string> keywords) {
   const auto it = functions().find(function);
   if (it == functions().end()) {
-    const std::string near = near_name(function, names_of_calls());
+    const std::string near = near_function(function);
     fail("there is no function '{}' here; {}", function,
          near.empty() ? "functions of numpy, math and a few of Python's are called"
                       : "did you mean '" + near + "'?");

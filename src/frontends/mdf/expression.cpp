@@ -264,6 +264,8 @@ class Parser {
         e = made(Expression::Kind::subscript, std::move(parts));
         continue;
       }
+      if (tokens_.at(".") && e.kind == Expression::Kind::name && e.text == "np")
+        fail("column {}: functions of NumPy are written with 'numpy.', not 'np.'", e.column);
       if (tokens_.at("(") || tokens_.at("."))
         fail(
             "column {}: only functions of numpy and math and a few of Python's are called, and "

@@ -58,6 +58,7 @@ class Execution {
     for (std::size_t k = 0; k < node_.inputs.size(); ++k)
       names_.set(node_.inputs[k].id, in_.ports[k]);
     forbid_parameters();
+    forbid_functions();
     for (std::size_t k = 0; k < node_.parameters.size(); ++k) read_previous(k);
     StepResults out;
     out.functions.resize(node_.functions.size());
@@ -75,6 +76,7 @@ class Execution {
       valueless_.insert(p.id);
     }
     forbid_parameters();
+    forbid_functions();
     for (std::size_t before = 0; before < k; ++before) read_previous(before);
     const Parameter& p = node_.parameters[k];
     return at(where(p), [&] {
@@ -94,6 +96,15 @@ class Execution {
         names_.forbid(p.id, fmt::format("it reads {}, which is declared after it: move that up, or "
                                         "give the reader a default_initial_value",
                                         where(p)));
+  }
+
+  /// Functions can be read once they have run.
+  void forbid_functions() {
+    for (const Function& f : node_.functions)
+      if (!names_.has(f.id))
+        names_.forbid(f.id, fmt::format("it reads {} before that has run: give the parameter a "
+                                        "default_initial_value",
+                                        where(f)));
   }
 
   /// Calls `write()`, with `place` as the source of its nodes and the frame of its errors.

@@ -296,6 +296,8 @@ REFUSED = [
     ("__import__(1)", "there is no function '__import__' here"),
     ("numpy.linalg.norm(a)", "nothing else has attributes"),
     ("numpy.expp(a)", "did you mean 'numpy.exp'"),
+    ("exp(a)", "there is no function 'exp' here; did you mean 'numpy.exp'?"),
+    ("np.exp(a)", "column 1: functions of NumPy are written with 'numpy.', not 'np.'"),
     ("numpy.exp(a, 1)", "numpy.exp is given 2 arguments; it takes 1"),
     ("lambda: 1", "'lambda' cannot stand here"),
     ("a[0]", "1 indices for a value of type i64[]"),

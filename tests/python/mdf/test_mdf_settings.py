@@ -311,6 +311,18 @@ def test_a_parameter_that_is_declared_later_is_named(tmp_path):
         model.run(1)
 
 
+def test_a_function_that_a_first_value_reads_is_named(tmp_path):
+    """modeci_mdf fails here, too. With an initial value, the parameter reads what the function gives in each step."""
+    functions = {"f": {"value": "6 * 7"}}
+    node = {"functions": functions, "parameters": {"p": {"value": "f + 1"}}, "output_ports": {"y": {"value": "p"}}}
+    _, model = load(tmp_path, {"A": node})
+    with pytest.raises(rondel.CallerError, match="parameter 'p': 'f \\+ 1': it reads function 'f' before that has run: give the parameter a default_initial_value"):
+        model.run(1)
+    node["parameters"]["p"]["default_initial_value"] = 0
+    _, model = load(tmp_path, {"A": node})
+    assert model.run(1)["A.y"][-1] == 43
+
+
 def test_a_node_that_has_not_run_has_no_value(tmp_path):
     conditions = {"node_specific": {"B": {"type": "AfterNEnvironmentStateUpdates", "kwargs": {"n": 2}}},
                   "termination": {"environment_state_update": {"type": "AfterNPasses", "kwargs": {"n": 1}}}}  # fmt: skip

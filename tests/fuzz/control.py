@@ -232,10 +232,11 @@ def _ending(g):
     return form, trips, g.one(go) if go is not None and w.chance(0.03) else go
 
 
-def _chosen_by(body, going):
-    """A value of the trip, or another one, as what the trip before has found says."""
+def _chosen_by(body, going, states):
+    """A state or another value of the trip, or one like it, as what the trip before has found says."""
+    kept = [state for _, state, how in states if how == "kept"]
     try:
-        a = body.pick(lambda v: v.level == body.level and v is not going)
+        a = body.writer.random.choice(kept) if kept and body.writer.chance(0.7) else body.pick(lambda v: v.level == body.level and v is not going)
         b = partner(body, a)
     except Unfit:
         return
@@ -255,7 +256,7 @@ def loop(g):
             growth.step(body)
     body.fill(rng.randint(1, w.mood.body))
     if form == "ignored" and w.chance(0.7):
-        _chosen_by(body, going)
+        _chosen_by(body, going, states)
     if form in ("count", "sure"):
         more = body.emit("Identity", [going]) if w.chance(0.7) else body.constant(np.array(True))
         stops = 0
@@ -265,7 +266,7 @@ def loop(g):
             more = body.emit("And", [more, body.condition()])
         stops = body.depth
     else:
-        more = body.emit("Not", [going]) if form == "ignored" and w.chance(0.2) else body.condition()
+        more = body.emit("Not", [going]) if form == "ignored" and w.chance(0.5) else body.condition()
         stops = body.depth
     following = _following(body, states)
     items = _items(body, 0 if states else 1)

@@ -132,7 +132,7 @@ def _empty(rng, families):
     """Small programs: loops that make no trip within loops that do, and readers of the shapes of their stacks."""
     made = _ended(rng, families)
     made.weights.update({"gemm": rng.choice([0, 4, 40]), "shapes": 2, "scan": 1})
-    made.depth, made.body = rng.choice([2, 2, 3]), rng.choice([1, 1, 1, 2])
+    made.depth, made.body = rng.choice([2, 3, 3, 3]), rng.choice([1, 1, 1, 2])
     made.states, made.changing = [0, 0, 1], 0
     made.extents, made.counts, made.other_counts = [1, 2, 3], [1, 1, 2], [0, 0, 0, 1, 2]
     made.endings, made.from_inputs = [*["count"] * 5, "both"], 1

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from . import _rondel, arrays
 from .errors import CallerError
 from .models import kind_of
+from .option_checks import TRUE_OR_FALSE, checked
 
 Extent = Union[int, str, None]
 """One extent of a shape: a number, a name that equal extents share, or None if it is not known."""
@@ -63,9 +64,10 @@ def register_op(
     pure: whether equal inputs give equal outputs and a call has no effect. Only then the function is called while a model is compiled
     (for constant inputs), or once for several equal calls.
 
-    replace: whether an op that is registered already is replaced. Sessions keep what they had when they were made.
+    replace: whether an op that is registered already, or one of com.microsoft that Rondel has, is replaced. Sessions keep what they had
+    when they were made.
 
-    Raises CallerError if the op is registered already, or is one of ONNX's own; if `function` is neither a function nor an ONNX
+    Raises CallerError if the op is registered already, is one of ONNX's own, or one of Rondel's; if `function` is neither a function nor an ONNX
     function. An exception of `function` ends the run with a CallerError that names the node, the op and the types, and has the
     exception as its `__cause__`. Several threads may call it at once, each with the GIL.
     """
@@ -82,8 +84,8 @@ def register_op(
         None if types is None else _types_by_running(function) if types == "run" else _type_rule(types),
         None if gradient is None else _gradient(gradient),
         body,
-        bool(pure),
-        bool(replace),
+        checked("pure", pure, TRUE_OR_FALSE),
+        checked("replace", replace, TRUE_OR_FALSE),
     )
 
 
@@ -213,6 +215,8 @@ def _written(t, j):
     """(name of the dtype, shape) of the type of output j as the user gave it."""
     dtype, shape = t if isinstance(t, tuple) else (t, None)
     try:
+        if dtype is None:
+            raise TypeError("no dtype")  # to NumPy, None means float64
         name = arrays.dtype_name(np.dtype(dtype))
     except (TypeError, CallerError) as error:
         raise CallerError(f"it gave {t!r} for output {j}; expected a TensorType, (dtype, shape) or a dtype: {error}") from None

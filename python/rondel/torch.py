@@ -1,4 +1,4 @@
-"""Models as differentiable functions of torch tensors. Needs torch; the rest of the package does not."""
+"""Models as differentiable functions of torch tensors. Needs torch: python -m pip install torch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import torch
+
+try:
+    import torch
+except ModuleNotFoundError:
+    raise ModuleNotFoundError("rondel.torch needs the package torch: python -m pip install torch", name="torch") from None
 
 from .errors import CallerError
 from .gradients import grad_bytes, is_of_floats

@@ -329,12 +329,14 @@ const ir::UserOp& made_from(const CustomOp& op) {
   return ir::keep_user_op(std::move(made));
 }
 
-void check_registration(const CustomOp& op) {
+void check_registration(const CustomOp& op, bool replace) {
   const std::string called = fmt::format("op '{}' of domain '{}'", op.name, op.domain);
   require(!op.name.empty(), "an op without a name is registered in domain '{}'", op.domain);
   require(!op.domain.empty() && op.domain != "ai.onnx",
           "{}: this is ONNX's own domain; choose another, such as 'my.ops'", called);
   require(!onnx::defines(op.domain, op.name), "{} is defined already; choose another name", called);
+  require(replace || !onnx::converts(op.domain, op.name),
+          "{} is one of Rondel's own; ask to replace it, or choose another name", called);
   require(static_cast<bool>(op.run) == op.body.empty(), "{} has {}; it needs one of them", called,
           op.run ? "both a kernel and a body" : "neither a kernel nor a body");
   require(op.body.empty() || (!op.types && !op.gradient),
@@ -344,7 +346,7 @@ void check_registration(const CustomOp& op) {
 }  // namespace
 
 void register_op(CustomOp op, bool replace) {
-  check_registration(op);
+  check_registration(op, replace);
   const ir::UserOp* const before = ir::find_user_op(op.domain, op.name);
   const ir::UserOp& made = made_from(op);
   ir::register_user_op(made, replace);

@@ -46,8 +46,13 @@ class _Span(Over):
         return self._count
 
     def take(self, points):
-        t = points / max(self._count - 1, 1)
-        return self._start * (1 - t) + self._stop * t
+        last = max(self._count - 1, 1)
+        delta = self._stop - self._start
+        if math.isinf(delta):
+            return self._start * (1 - points / last) + self._stop * (points / last)
+        step = delta / last
+        values = self._start + (points * step if step else points / last * delta)  # a step of a subnormal number may be 0
+        return np.where(points == last, self._stop, values)
 
     def __repr__(self):
         return f"span({self._start:g}, {self._stop:g}, {self._count})"
@@ -65,7 +70,7 @@ def over(values: Any) -> Over:
 
 
 def span(start: float, stop: float, count: int) -> Over:
-    """`count` evenly spaced numbers from start to stop, both included, as float64."""
+    """`count` evenly spaced numbers from start to stop, both included, as float64: numpy.linspace's."""
     try:
         start, stop = float(start), float(stop)
         if not (math.isfinite(start) and math.isfinite(stop)):

@@ -18,7 +18,7 @@ class Batches:
     """
 
     def __init__(self, data, batch_size, shuffle, types=None):
-        self.shuffle = bool(shuffle)
+        self.shuffle = checks.flag("shuffle", shuffle)
         self.rows = None
         if isinstance(data, Mapping):
             self.data = {name: as_array(x, f"train: the data's {name!r}", (types or {}).get(name, "an array")) for name, x in data.items()}

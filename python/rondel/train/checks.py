@@ -6,6 +6,7 @@ import math
 from ..counts import checked_count
 from ..errors import CallerError
 from ..naming import closest, listed
+from ..option_checks import TRUE_OR_FALSE, checked
 
 
 def number(what, value, *, least=0.0, below=math.inf, above=None):
@@ -25,6 +26,11 @@ def number(what, value, *, least=0.0, below=math.inf, above=None):
 def count(what, value):
     """`value` as an int of 1 or more."""
     return checked_count(f"train: {what}", value)
+
+
+def flag(what, value):
+    """`value` as a bool: True or False, NumPy's too."""
+    return checked(f"train: {what}", value, TRUE_OR_FALSE)
 
 
 def choice(what, value, known):

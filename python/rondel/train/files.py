@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import zipfile
 
 import numpy as np
 
@@ -134,7 +133,9 @@ def load_state(path):
                 raise CallerError(f"train: the format of '{path}' is {facts['format']!r}; 1 is known here")
             facts = {"optimizer": str(facts["optimizer"]), "seed": int(facts["seed"]), "epochs": int(facts["epochs"]), "names": facts["names"]}
             return {name: file[str(k)] for k, name in enumerate(facts["names"])}, facts
+    except CallerError:
+        raise
     except OSError as error:
         raise CallerError(f"train: '{path}' cannot be read: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+    except Exception as error:  # zipfile, zlib, NumPy and json each have their own for what is damaged
         raise CallerError(f"train: '{path}' is no file that Trainer.save wrote") from error

@@ -47,13 +47,15 @@ class Optimizer:
 class SGD(Optimizer):
     """Gradient descent: x' = x - lr * v with v' = momentum * v + g and g = gradient + weight_decay * x.
 
-    nesterov: x' = x - lr * (g + momentum * v').
+    nesterov: x' = x - lr * (g + momentum * v'), which needs a momentum.
     """
 
     def __init__(self, lr: float = 0.01, momentum: float = 0.0, *, nesterov: bool = False, weight_decay: float = 0.0) -> None:
         super().__init__(lr, weight_decay)
         self.momentum = checks.number("momentum", momentum, below=1.0)
-        self.nesterov = bool(nesterov)
+        self.nesterov = checks.flag("nesterov", nesterov)
+        if self.nesterov and not self.momentum:
+            raise CallerError("train: nesterov is True, but momentum is 0; give a momentum, such as 0.9")
 
     @property
     def states(self) -> tuple[str, ...]:

@@ -86,7 +86,8 @@ class Trainer:
         clip_norm = clip_norm if clip_norm is None else checks.number("clip_norm", clip_norm, above=0)
         clip_value = clip_value if clip_value is None else checks.number("clip_value", clip_value, above=0)
 
-        self._training_mode, self._checkpoint, self._clipping = training_mode, checkpoint, Clipping(clip_value, clip_norm)
+        self._training_mode = training_mode = checks.flag("training_mode", training_mode)
+        self._checkpoint, self._clipping = checkpoint, Clipping(clip_value, clip_norm)
         frozen = checks.chosen("frozen", frozen, list(self._model.initializers))
         self._trained = self._chosen_parameters(trained, frozen)
         if training_mode and (old := self._model.dropouts_without_training_mode()):

@@ -7,6 +7,7 @@
 #include "frontends/onnx/attributes.h"
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/microsoft/signatures.h"
+#include "frontends/onnx/rules.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
@@ -35,6 +36,10 @@ bool is_onnx_domain(const std::string& domain) {
 bool defines(const std::string& domain, const std::string& name) {
   const int version = newest_version(domain);
   return version > 0 && find_schema(name, version, domain) != nullptr;
+}
+
+bool converts(const std::string& domain, const std::string& name) {
+  return find_rule(domain, name, 1) != nullptr;
 }
 
 UsedOps& used_ops() {

@@ -9,6 +9,8 @@ namespace rondel::onnx {
 bool is_onnx_domain(const std::string& domain);
 /// Whether one of ONNX's own domains has an op of this name, in its newest version.
 bool defines(const std::string& domain, const std::string& name);
+/// Whether Rondel has an op of a domain that is not ONNX's: com.microsoft.
+bool converts(const std::string& domain, const std::string& name);
 
 /// A serialized FunctionProto, from one or from ONNX's text form of a function. Throws
 /// Error(caller) if it is neither.

@@ -52,6 +52,18 @@ def test_what_cannot_be_resumed(tmp_path):
             trainer.resume(tmp_path / name)
 
 
+@pytest.mark.parametrize("at, value", [(6, 84), (8, 1), (10, 99), (10, 8), (10, 14)], ids=["version", "encrypted", "method", "deflated", "lzma"])
+def test_damage_of_the_archive_is_named(at, value, tmp_path):
+    """zipfile, zlib and lzma have errors of their own for it."""
+    trainer = train.Trainer(linear(), "mse", "adam")
+    trainer.save(tmp_path / "state")
+    damaged = bytearray((tmp_path / "state").read_bytes())
+    damaged[damaged.find(b"PK\1\2") + at] = value
+    (tmp_path / "state").write_bytes(damaged)
+    with pytest.raises(rondel.CallerError, match="state' is no file that Trainer.save wrote"):
+        trainer.resume(tmp_path / "state")
+
+
 def annotated(**more):
     proto = linear(producer_name="somebody", doc_string="a line", **more)
     proto.metadata_props.add(key="license", value="mine")

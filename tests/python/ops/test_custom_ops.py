@@ -228,6 +228,7 @@ def test_an_exception_keeps_its_place_and_is_the_cause():
         (lambda x: x, lambda x: (x.dtype, (-1,)), "gives the extent -1"),
         (lambda x: x, lambda x: [], "gives 0 types for 1 outputs"),
         (lambda x: x, lambda x: 3, "expected a TensorType"),
+        (lambda x: x, lambda x: None, "it gave None for output 0; expected a TensorType"),
         (lambda x: x, lambda x: (x.dtype, (2.5,)), "extent 2.5"),
         (lambda x: x, lambda x: 1 / 0, "its function `types` failed: ZeroDivisionError"),
     ],
@@ -265,9 +266,23 @@ def test_wrong_registrations_are_refused():
             rondel.register_op("my.ops", "Wrong", wrong)
     with pytest.raises(rondel.CallerError, match="types is a int"):
         rondel.register_op("my.ops", "Wrong", lambda x: x, types=3)
+    for pure, replace, message in (("yes", False, "pure is 'yes'; expected True or False"), (False, "yes", "replace is 'yes'; expected")):
+        with pytest.raises(rondel.CallerError, match=message):
+            rondel.register_op("my.ops", "Wrong", lambda x: x, pure=pure, replace=replace)
     with pytest.raises(rondel.CallerError, match="'Wrong' of domain 'my.ops' is not registered; registered are: my.ops.Triple"):
         rondel.unregister_op("my.ops", "Wrong")
     assert rondel.registered_ops() == [("my.ops", "Triple")]
+
+
+def test_an_op_of_onnxruntime_that_rondel_has_is_replaced_where_asked():
+    source = """<ir_version: 10, opset_import: ["" : 21, "com.microsoft" : 1]>
+        agraph (float[n] x) => (float[n] y) { y = com.microsoft.QuickGelu (x) }"""
+    with pytest.raises(rondel.CallerError, match="'QuickGelu' of domain 'com.microsoft' is one of Rondel's own; ask to replace it"):
+        rondel.register_op("com.microsoft", "QuickGelu", lambda x: 2 * x)
+    rondel.register_op("com.microsoft", "QuickGelu", lambda x: 2 * x, replace=True)
+    assert rondel.InferenceSession(onnx.parser.parse_model(source)).run(None, {"x": X})[0].tolist() == (2 * X).tolist()
+    rondel.unregister_op("com.microsoft", "QuickGelu")
+    assert rondel.InferenceSession(onnx.parser.parse_model(source)).run(None, {"x": X})[0].tolist() != (2 * X).tolist()
 
 
 def test_sessions_keep_what_they_had():

@@ -110,10 +110,11 @@ def test_wrong_use(wrong, message):
         wrong()
 
 
-def test_rondel_ray_without_ray_names_the_extra():
-    code = "import sys; sys.modules['ray'] = None\nimport rondel\ntry: rondel.ray\nexcept ModuleNotFoundError as error: print(error)\nimport rondel.ray"
+@pytest.mark.parametrize("package, install", [("ray", "'rondel[ray]'"), ("torch", "torch")])
+def test_a_package_that_is_missing_is_named(package, install):
+    code = f"import sys; sys.modules['{package}'] = None\nimport rondel\ntry: rondel.{package}\nexcept ModuleNotFoundError as error: print(error)\nimport rondel.{package}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    wanted = "rondel.ray needs the package ray: python -m pip install 'rondel[ray]'"
+    wanted = f"rondel.{package} needs the package {package}: python -m pip install {install}"
     assert done.stdout.strip() == wanted and done.returncode == 1 and done.stderr.strip().endswith(wanted)
 
 

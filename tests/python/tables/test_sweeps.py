@@ -29,7 +29,9 @@ def test_points_are_side_by_side_or_all_combinations():
 
 
 def test_a_span_is_evenly_spaced_and_ends_where_it_says():
-    np.testing.assert_allclose(sweeps.span(-1, 0.3, 1000).take(np.arange(1000)), np.linspace(-1, 0.3, 1000), rtol=1e-12, atol=1e-15)
+    for start, stop, count in [(-1, 0.3, 1000), (1, 25, 7), (0, 1, 11), (1, 2, 101), (3, 3, 5), (0, 5e-324, 4)]:
+        assert sweeps.span(start, stop, count).take(np.arange(count)).tolist() == np.linspace(start, stop, count).tolist()
+    assert sweeps.span(-1e308, 1e308, 3).take(np.arange(3)).tolist() == [-1e308, 0, 1e308]
     ends = sweeps.span(0.1, 0.7, 10**12).take(np.array([0, 10**12 - 1]))
     assert ends.tolist() == [0.1, 0.7]
     assert sweeps.span(2, 3, 1).take(np.array([0])).tolist() == [2.0]

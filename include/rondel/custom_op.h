@@ -90,7 +90,8 @@ struct CustomOp {
 /// Registers an op. Sessions that exist keep what they have; the op and what its functions hold
 /// live until the process ends, also if it is replaced or removed. Throws Error(caller) if the
 /// domain or name is empty or ONNX's own, if an op of that name is registered already, or is one of
-/// com.microsoft that Rondel has, and `replace` is false, or if the op has neither or both of `run` and `body`. Safe to call from any thread.
+/// com.microsoft that Rondel has, and `replace` is false, or if the op has neither or both of `run`
+/// and `body`. Safe to call from any thread.
 RONDEL_API void register_op(CustomOp, bool replace = false);
 /// Removes an op (and its gradient). Returns false if there is none.
 RONDEL_API bool unregister_op(const std::string& domain, const std::string& name);

@@ -1,7 +1,7 @@
 // Uses of values, and positions of nodes, while a graph changes.
+#include "errors.h"
 #include "ir/builder.h"
 #include "ir/clone.h"
-#include "ir/errors.h"
 #include "ir/text.h"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 #include "ir/infer.h"
 #include "base/error.h"
-#include "ir/errors.h"
+#include "errors.h"
 #include "ir/text.h"
 
 #include <gmock/gmock.h>

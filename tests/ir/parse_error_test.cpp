@@ -1,5 +1,5 @@
 #include "base/error.h"
-#include "ir/errors.h"
+#include "errors.h"
 #include "ir/text.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
+#include "errors.h"
 #include "ir/builder.h"
-#include "ir/errors.h"
 #include "ir/text.h"
 
 #include <bit>

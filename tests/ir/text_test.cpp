@@ -1,8 +1,8 @@
 #include "ir/text.h"
 
 #include "base/error.h"
+#include "errors.h"
 #include "ir/builder.h"
-#include "ir/errors.h"
 
 #include <gmock/gmock.h>
 

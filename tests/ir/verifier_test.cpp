@@ -1,6 +1,6 @@
 #include "base/error.h"
+#include "errors.h"
 #include "ir/builder.h"
-#include "ir/errors.h"
 #include "ir/tampering.h"
 #include "ir/text.h"
 

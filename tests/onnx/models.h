@@ -1,4 +1,5 @@
 #pragma once
+#include "errors.h"
 #include "formats/onnx/proto.h"
 #include "frontends/onnx/import.h"
 #include "ir/text.h"
@@ -33,17 +34,6 @@ inline Imported import_proto(const pb::ModelProto& model, const ImportOptions& o
 inline Imported import_graph(int opset, const std::string& graph,
                              const ImportOptions& options = {}) {
   return import_proto(model_of(opset, graph), options);
-}
-
-/// The message of the error that `run` throws; "" if it throws none.
-template <class Run> std::string error_of(Run run, Blame blame = Blame::caller) {
-  try {
-    run();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.blame(), blame) << e.what();
-    return e.what();
-  }
-  return "";
 }
 
 inline std::string graph_error(int opset, const std::string& graph, Blame blame = Blame::caller) {

@@ -1,6 +1,6 @@
 #include "base/arithmetic.h"
 #include "base/thread_pool.h"
-#include "onnx/models.h"
+#include "session/sessions.h"
 
 #include <rondel/session.h>
 
@@ -15,20 +15,10 @@
 namespace rondel {
 namespace {
 
-Session session_of(const std::string& graph, const SessionOptions& options = {}) {
-  const std::string bytes = onnx::model_of(21, graph).SerializeAsString();
-  return Session(std::as_bytes(std::span(bytes.data(), bytes.size())), options);
-}
-
 Tensor filled(Shape shape, float x) {
   Tensor t(DType::f32, std::move(shape));
   std::fill_n(t.data_as<float>(), t.size(), x);
   return t;
-}
-
-std::vector<float> floats(const Value& v) {
-  const Tensor t = v.tensor().packed();
-  return {t.data_as<float>(), t.data_as<float>() + t.size()};
 }
 
 #if defined(__x86_64__)

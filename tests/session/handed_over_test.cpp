@@ -1,4 +1,4 @@
-#include "onnx/models.h"
+#include "session/sessions.h"
 
 #include <rondel/session.h>
 
@@ -9,23 +9,18 @@
 namespace rondel {
 namespace {
 
-Session session_of(const std::string& graph) {
-  const std::string bytes = onnx::model_of(21, graph).SerializeAsString();
+/// A session that runs the graph as it is written.
+Session plain_session_of(const std::string& text) {
   SessionOptions options;
   options.graph_optimization_level = 0;
-  return Session(std::as_bytes(std::span(bytes.data(), bytes.size())), options);
-}
-
-std::vector<float> floats(const Value& v) {
-  const Tensor t = v.tensor().packed();
-  return {t.data_as<float>(), t.data_as<float>() + t.size()};
+  return session_of(text, options);
 }
 
 Tensor scalar(float x) { return Tensor::scalar(x); }
 Tensor trips(std::int64_t n) { return Tensor::scalar(n); }
 
 TEST(HandedOver, StatesThatAListHoldsStayAsTheyWere) {
-  const Session s = session_of(
+  const Session s = plain_session_of(
       "g (int64 n, float x) => (seq(float) all) <float one = {1}> "
       "{ none = SequenceEmpty <dtype = 1> () last, all = Loop (n, , x, none) <body = b "
       "(int64 i, bool go, float x0, seq(float) before) => (bool on, float x1, seq(float) after) "
@@ -40,7 +35,7 @@ TEST(HandedOver, StatesThatAListHoldsStayAsTheyWere) {
 }
 
 TEST(HandedOver, StatesChangePlaces) {
-  const Session s = session_of(
+  const Session s = plain_session_of(
       "g (int64 n, float a, float b, float c) => (float x, float y, float z) "
       "{ none = SequenceEmpty <dtype = 1> () x, y, z, rest = Loop (n, , a, b, c, none) <body = b "
       "(int64 i, bool go, float x0, float y0, float z0, seq(float) l) => "
@@ -56,7 +51,7 @@ TEST(HandedOver, StatesChangePlaces) {
 
 TEST(HandedOver, TheConditionMayBeAStateAndAStateTheCondition) {
   // Each trip swaps the state `more` and `go`.
-  const Session s = session_of(
+  const Session s = plain_session_of(
       "g (bool more0) => (bool more, float[k] made) <float one = {1}, bool yes = {1}> "
       "{ none = SequenceEmpty <dtype = 1> () more, rest, made = Loop (, yes, more0, none) <body = "
       "b "
@@ -69,7 +64,7 @@ TEST(HandedOver, TheConditionMayBeAStateAndAStateTheCondition) {
 }
 
 TEST(HandedOver, ItemsThatAreStatesAreTheOnesOfTheirTrip) {
-  const Session s = session_of(
+  const Session s = plain_session_of(
       "g (int64 n, float[2] x) => (float[n, 2] items, float[2, n] turned) "
       "{ none = SequenceEmpty <dtype = 1> () last, rest, items, others = Loop (n, , x, none) <body "
       "= "
@@ -83,7 +78,7 @@ TEST(HandedOver, ItemsThatAreStatesAreTheOnesOfTheirTrip) {
 }
 
 TEST(HandedOver, FeedsAndEarlierResultsAreLeftAlone) {
-  const Session s = session_of(
+  const Session s = plain_session_of(
       "g (int64 n, float[2] x) => (float[2] y) <bool yes = {1}> "
       "{ none = SequenceEmpty <dtype = 1> () y, rest = Loop (n, , x, none) <body = b "
       "(int64 i, bool go, float[2] x0, seq(float) l) => (bool on, float[2] x1, seq(float) same) "
@@ -101,7 +96,7 @@ TEST(HandedOver, FeedsAndEarlierResultsAreLeftAlone) {
 }
 
 TEST(HandedOver, NothingIsHeldBetweenRuns) {
-  const Session s = session_of(
+  const Session s = plain_session_of(
       "g (int64 n, float[1000] x) => (float[1000] y) "
       "{ none = SequenceEmpty <dtype = 1> () y, rest = Loop (n, , x, none) <body = b "
       "(int64 i, bool go, float[1000] x0, seq(float) l) => (bool on, float[1000] x1, seq(float) m) "

@@ -1,4 +1,4 @@
-#include "onnx/models.h"
+#include "session/sessions.h"
 
 #include <rondel/session.h>
 
@@ -10,20 +10,10 @@
 namespace rondel {
 namespace {
 
-Session session_of(const std::string& graph, const SessionOptions& options = {}) {
-  const std::string bytes = onnx::model_of(21, graph).SerializeAsString();
-  return Session(std::as_bytes(std::span(bytes.data(), bytes.size())), options);
-}
-
 Tensor numbers(Shape shape) {
   Tensor t(DType::f32, std::move(shape));
   std::iota(t.data_as<float>(), t.data_as<float>() + t.size(), 1.0F);
   return t;
-}
-
-std::vector<float> floats(const Value& v) {
-  const Tensor t = v.tensor().packed();
-  return {t.data_as<float>(), t.data_as<float>() + t.size()};
 }
 
 /// `z` has a block of its own, which dies after the last step that reads it.

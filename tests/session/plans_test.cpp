@@ -1,4 +1,4 @@
-#include "onnx/models.h"
+#include "session/sessions.h"
 
 #include <rondel/session.h>
 
@@ -33,10 +33,7 @@ class PlansForShapes : public ::testing::Test {
     ::unsetenv("RONDEL_VERIFY");
   }
 
-  static Session session(const SessionOptions& options = {}) {
-    const std::string bytes = onnx::model_of(21, graph).SerializeAsString();
-    return Session(std::as_bytes(std::span(bytes.data(), bytes.size())), options);
-  }
+  static Session session(const SessionOptions& options = {}) { return session_of(graph, options); }
   static float total(const Session& s, std::int64_t rows, std::int64_t columns) {
     Tensor x(DType::f32, {rows, columns});
     for (std::int64_t k = 0; k < x.size(); ++k)

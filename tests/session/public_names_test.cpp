@@ -1,3 +1,4 @@
+#include "errors.h"
 #include "onnx/models.h"
 
 #include <rondel/custom_op.h>
@@ -14,7 +15,6 @@
 namespace rondel {
 namespace {
 
-using onnx::error_of;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

@@ -1,4 +1,5 @@
-#include "onnx/models.h"
+#include "errors.h"
+#include "session/sessions.h"
 
 #include <rondel/session.h>
 
@@ -11,18 +12,7 @@
 namespace rondel {
 namespace {
 
-using onnx::error_of;
 using ::testing::HasSubstr;
-
-Session session_of(const std::string& graph, const SessionOptions& options = {}) {
-  const std::string bytes = onnx::model_of(21, graph).SerializeAsString();
-  return Session(std::as_bytes(std::span(bytes.data(), bytes.size())), options);
-}
-
-std::vector<float> floats(const Value& v) {
-  const Tensor t = v.tensor().packed();
-  return {t.data_as<float>(), t.data_as<float>() + t.size()};
-}
 
 Tensor filled(std::int64_t n, float x) {
   Tensor t(DType::f32, {n});

@@ -343,11 +343,12 @@ const CallTable& functions() {
   return table;
 }
 
-/// The function that a wrong name may mean: that of a module where the module is missing (`exp`), else
-/// the nearest name.
+/// The function that a wrong name may mean: that of a module where the module is missing (`exp`),
+/// else the nearest name.
 std::string near_function(const std::string& name) {
   for (const std::string_view module : {"numpy.", "math."})
-    if (std::string full = fmt::format("{}{}", module, name); functions().contains(full)) return full;
+    if (std::string full = fmt::format("{}{}", module, name); functions().contains(full))
+      return full;
   return near_name(name, names_of_calls());
 }
 

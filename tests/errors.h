@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace rondel::ir {
+namespace rondel {
 
 /// The message of the error that `run` throws, which must have this `blame`; "" if it does not
 /// throw.
@@ -19,4 +19,4 @@ template <class Run> std::string error_of(Run run, Blame blame = Blame::caller) 
   return "";
 }
 
-}  // namespace rondel::ir
+}  // namespace rondel

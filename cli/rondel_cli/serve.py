@@ -5,9 +5,9 @@ import dataclasses
 import logging
 import os
 import pathlib
+import re
 import sys
 
-from rondel.errors import CallerError
 from rondel.texts import render
 
 from .exit_codes import UsageError
@@ -33,7 +33,8 @@ def add_to(commands):
         "  rondel serve m.onnx --host 0.0.0.0 --token-file token --tls-cert cert.pem --tls-key key.pem\n"
         "                                                       reached from elsewhere, with a token, encrypted\n\n"
         f"The token is in a file, or in the environment: {_TOKEN}. /metrics is for Prometheus.\n"
-        "exit codes: 0 stopped, 1 wrong model or a port that is taken, 2 wrong command line, 3 not supported (or the extra is missing)",
+        "exit codes: 0 stopped, 1 wrong model or a port that is taken, 2 wrong command line, 3 not supported (or the extra is missing),\n"
+        "130 ended by a second Ctrl-C (by SIGTERM: 143)",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("model", metavar="[NAME=]MODEL", nargs="*", help="ONNX files; the name is the file's, unless another is given")
@@ -101,17 +102,18 @@ def act(options):
     batch, batches = _batches(options.batch, paths)
     common = dataclasses.replace(common, batch=batch)
     states = _states(options.state, paths)
+    token = _token(options.token_file)
     models = {
         name: (path, dataclasses.replace(common, batch=batches.get(name, batch), states=states.get(name))) for name, path in paths.items()
     }
     server = Server(
         models, common, repository=options.repository, host=options.host, http_port=options.port,
-        grpc_port=None if options.no_grpc else options.grpc_port, token=_token(options.token_file),
+        grpc_port=None if options.no_grpc else options.grpc_port, token=token,
         tls_cert=options.tls_cert, tls_key=options.tls_key, engine=options.engine,
         max_request_bytes=options.max_request_bytes, grace=options.grace,
     )  # fmt: skip
     logging.basicConfig(format="rondel: %(message)s", level=logging.WARNING, stream=sys.stderr)
-    if not server.loopback and _token(options.token_file) is None:
+    if not server.loopback and token is None:
         print(coloured(f"rondel: warning: {options.host} is reached from elsewhere, and there is no token; see --token-file", "33", sys.stderr), file=sys.stderr)
     server.run(lambda loaded: _show(server, loaded))
     print("stopped")
@@ -149,7 +151,7 @@ def _batches(given, paths):
     for text in given:
         name, sign, mode = text.rpartition("=")
         if sign and name not in paths and mode in ("auto", "on", "off"):
-            raise UsageError(f"--batch {text}: there is no model '{name}' on the command line; there are {', '.join(paths) or 'none'}")
+            raise _no_model(f"--batch {text}", name, paths)
         if mode not in ("auto", "on", "off"):
             raise UsageError(f"--batch {text}: expected auto, on or off, after the name of a model and '=' if it is for that alone")
         if sign:
@@ -157,6 +159,14 @@ def _batches(given, paths):
         else:
             common = mode
     return common, own
+
+
+def _no_model(where, name, paths):
+    return UsageError(f"{where}: there is no model '{name}' on the command line; there are {', '.join(paths) or 'none'}")
+
+
+#: What names a model before an input. Inputs of the names that exporters give, such as x:0 and onnx::Add_1, have none before them.
+_OF_MODEL = re.compile(r"([^:=]+):(?!:|[0-9]+=)")
 
 
 def _states(given, paths):
@@ -167,6 +177,8 @@ def _states(given, paths):
         if not sign or model not in paths:
             if not paths:
                 raise UsageError(f"--state {text}: no model is named on the command line; name the file, too: NAME=path")
+            if of_model := _OF_MODEL.match(text):
+                raise _no_model(f"--state {text}", of_model[1], paths)
             if len(paths) != 1:
                 raise UsageError(f"--state {text}: there is more than one model; expected NAME:INPUT=OUTPUT")
             model, rest = next(iter(paths)), text
@@ -179,11 +191,14 @@ def _states(given, paths):
 
 def _token(file):
     if file is None:
-        return os.environ.get(_TOKEN) or None
+        text = os.environ.get(_TOKEN)
+        if text is not None and not text.strip():
+            raise UsageError(f"{_TOKEN} is empty; expected the token, or no such variable")
+        return text and text.strip()
     try:
         text = pathlib.Path(file).read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise CallerError(f"--token-file {file}: it cannot be read: {getattr(error, 'strerror', '') or error}") from error
+        raise UsageError(f"--token-file {file}: it cannot be read: {getattr(error, 'strerror', '') or error}") from error
     if not text:
         raise UsageError(f"--token-file {file}: the file is empty; expected the token")
     return text

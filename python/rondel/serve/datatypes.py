@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import struct
 from typing import Any
@@ -83,59 +84,94 @@ def _split(data: Any, name: str) -> list[bytes]:
 
 
 def _texts(items: list[Any], shape: tuple[int, ...], name: str) -> np.ndarray:
-    if len(items) != math.prod(shape):
-        raise bad_request(f"input '{name}' has {len(items)} elements; expected {math.prod(shape)} for BYTES{list(shape)}")
+    _check_count(len(items), "BYTES", shape, name)
+    if not set(map(type, items)) <= {str, bytes}:
+        raise bad_request(f"input '{name}' is of BYTES; expected texts")
     made = np.empty(len(items), object)
     made[:] = [x.decode(errors="surrogateescape") if isinstance(x, bytes) else x for x in items]
-    if not all(isinstance(x, str) for x in made):
-        raise bad_request(f"input '{name}' is of BYTES; expected texts")
     return made.reshape(shape)
 
 
+def _check_count(count: int, datatype: str, shape: tuple[int, ...], name: str) -> None:
+    if count != math.prod(shape):
+        raise bad_request(f"input '{name}' has {count} elements; expected {math.prod(shape)} for {datatype}{list(shape)}")
+
+
 def from_list(data: Any, datatype: str, shape: tuple[int, ...], name: str) -> np.ndarray:
-    """The tensor in a list of numbers, flat or nested. A number that the datatype does not hold is refused."""
+    """The tensor in a list of numbers or texts, flat or nested as the shape is. A number that the datatype does not hold is refused."""
     dtype = dtype_of(datatype, name)
+    items = _elements(data, shape, name)
     if datatype == "BYTES":
-        return _texts(_flat(data), shape, name)
+        return _texts(items, shape, name)
     try:
-        found = np.asarray(data)
-        if dtype == np.uint64 and found.dtype.kind == "f" and all(type(x) is int for x in _flat(data)):
-            found = np.array(data, object)  # NumPy makes floats of small and large integers together
-        if found.size == 0:
-            return np.empty(0, dtype).reshape(shape)
-        if found.dtype == object and dtype.kind in "iu" and all(type(x) is int for x in found.flat):
-            _check_range(found, dtype)
-            found = found.astype(dtype)
-        kinds = {"b": "b", "u": "iu", "i": "iu"}.get(dtype.kind, "iuf")
-        if found.dtype.kind not in kinds:
-            raise ValueError(f"its data are of {found.dtype}; expected {datatype}")
-        if dtype.kind in "iu":
-            _check_range(found, dtype)
-        with np.errstate(over="ignore"):
-            made = found.astype(dtype)
-        if dtype.kind in "fV" and (np.isinf(made.astype(np.float64)) & np.isfinite(found)).any():
-            raise ValueError("a number is too large for the datatype")
-        return made.reshape(shape)
-    except (ValueError, TypeError, OverflowError) as error:
+        found = _numbers(items, dtype)
+    except (ValueError, OverflowError) as error:
+        raise bad_request(f"input '{name}' ({datatype}{list(shape)}): {error}") from None
+    return from_array(found, datatype, shape, name)
+
+
+def from_array(found: np.ndarray, datatype: str, shape: tuple[int, ...], name: str) -> np.ndarray:
+    """The tensor in numbers of the datatype's kind, in order. A number that the datatype does not hold is refused."""
+    dtype = dtype_of(datatype, name)
+    _check_count(found.size, datatype, shape, name)
+    try:
+        return _cast(found, dtype).reshape(shape)
+    except ValueError as error:
         raise bad_request(f"input '{name}' ({datatype}{list(shape)}): {error}") from None
 
 
-def _check_range(numbers: np.ndarray, dtype: np.dtype) -> None:
-    limits = np.iinfo(dtype)
-    if int(numbers.min()) < limits.min or int(numbers.max()) > limits.max:
-        raise ValueError(f"a number is not within {limits.min} to {limits.max}")
+# Lists are long: what is done for each element is done by `map` and by NumPy, not by Python's loops.
 
 
-def _flat(data: Any) -> list[Any]:
-    flat: list[Any] = []
-    rest = [data]
-    while rest:
-        item = rest.pop()
-        if isinstance(item, list):
-            rest.extend(reversed(item))
-        else:
-            flat.append(item)
-    return flat
+def _elements(data: Any, shape: tuple[int, ...], name: str) -> list[Any]:
+    """The elements of a list: itself if its first item is no list, else what it holds nested as the shape is."""
+    level = data if isinstance(data, list) else [data]
+    if not level or type(level[0]) is not list:
+        return level
+    level = [level]
+    for extent in shape:
+        if not level:
+            break  # an extent before this one is 0
+        if set(map(type, level)) != {list} or set(map(len, level)) != {extent}:
+            raise _other_nesting(shape, name)
+        level = list(itertools.chain.from_iterable(level))
+    if level and type(level[0]) is list:
+        raise _other_nesting(shape, name)
+    return level
+
+
+def _other_nesting(shape: tuple[int, ...], name: str) -> Refusal:
+    return bad_request(f"input '{name}' has data that are nested otherwise than its shape {list(shape)} says; expected that nesting, or one flat list")
+
+
+#: How an error names what JSON has.
+_KINDS = {bool: "true or false", int: "integers", float: "floats", str: "texts", list: "lists", dict: "objects", type(None): "null"}
+
+
+def _numbers(items: list[Any], dtype: np.dtype) -> np.ndarray:
+    """The numbers as NumPy has them: integers in a dtype that holds them all, else float64. Refuses other kinds than that of the dtype."""
+    expected: list[type] = {"b": [bool], "u": [int], "i": [int]}.get(dtype.kind, [int, float])
+    wrong = set(map(type, items)).difference(expected)
+    if wrong:
+        raise ValueError(f"its data hold {' and '.join(sorted(_KINDS.get(k, k.__name__) for k in wrong))}; expected {' or '.join(_KINDS[k] for k in expected)}")
+    if float in expected:
+        return np.array(items, np.float64)
+    found = np.array(items)
+    return found if found.dtype.kind in "iub" else np.array(items, object)  # NumPy makes floats of small and large integers together
+
+
+def _cast(found: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    if found.size == 0:
+        return np.empty(0, dtype)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        if int(found.min()) < limits.min or int(found.max()) > limits.max:
+            raise ValueError(f"a number is not within {limits.min} to {limits.max}")
+    with np.errstate(over="ignore"):
+        made = found.astype(dtype)
+    if dtype.kind in "fV" and (np.isinf(made.astype(np.float64)) & np.isfinite(found)).any():
+        raise ValueError("a number is too large for the datatype")
+    return made
 
 
 def to_bytes(array: np.ndarray) -> bytes:

@@ -92,6 +92,11 @@ def element_dtype(port: Any) -> Any:
     return arrays.numpy_dtype(arrays.element_name(port.type))
 
 
+def declares_scalar(session: Any, port: Any) -> bool:
+    """Whether a port is declared as a tensor without axes. Other engines say the same of a tensor of which nothing is declared."""
+    return isinstance(session, InferenceSession) and port.type.startswith("tensor(") and port.shape is not None and len(port.shape) == 0
+
+
 def default_inputs(session: Any) -> list[Any]:
     """Inputs that need not be fed."""
     return list(session.get_overridable_initializers()) if hasattr(session, "get_overridable_initializers") else []

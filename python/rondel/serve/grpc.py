@@ -11,10 +11,10 @@ import grpc
 import numpy as np
 from google.protobuf import json_format, message_factory
 
-from .datatypes import as_bytes, checked_shape, datatype_of, dtype_of, from_bytes, from_list, to_bytes
+from .datatypes import as_bytes, checked_shape, datatype_of, dtype_of, from_array, from_bytes, from_list, to_bytes
 from .errors import Refusal, bad_request, refusal_of, stopping
 from .messages import SERVICE, message, service as description
-from .protocol import InferAnswer, InferRequest, check_extensions
+from .protocol import InferAnswer, InferRequest, check_extensions, check_names
 from .service import Service
 from .uploads import read_upload
 
@@ -186,13 +186,12 @@ def _read(request: Any) -> InferRequest:
     for kind, items in (("input", request.inputs), ("output", request.outputs)):
         for item in items:
             check_extensions(_parameters(item), f"{kind} '{item.name}'")
+        check_names([item.name for item in items], f"{kind}s")
     raw = request.raw_input_contents
     if raw and len(raw) != len(request.inputs):
         raise bad_request(f"the request has {len(request.inputs)} inputs and {len(raw)} raw_input_contents; expected one for each")
     inputs: dict[str, np.ndarray] = {}
     for k, item in enumerate(request.inputs):
-        if item.name in inputs:
-            raise bad_request(f"'inputs' has two items named '{item.name}'")
         shape = checked_shape(list(item.shape), item.name)
         if raw and item.HasField("contents"):
             raise bad_request(f"input '{item.name}' has contents, and the request has raw_input_contents; expected one of them")
@@ -208,8 +207,13 @@ def _typed(item: Any, shape: tuple[int, ...]) -> np.ndarray:
     field = _CONTENTS.get(item.datatype)
     if field is None:
         raise bad_request(f"input '{item.name}' is of {item.datatype}, which has no contents; expected raw_input_contents")
+    given = [other.name for other, _ in item.contents.ListFields() if other.name != field]
+    if given:
+        raise bad_request(f"input '{item.name}' is of {item.datatype} and has {', '.join(given)}; expected {field} alone")
     data = getattr(item.contents, field)
-    return from_list(list(data) if item.datatype == "BYTES" else np.array(data), item.datatype, shape, item.name)
+    if item.datatype == "BYTES":
+        return from_list(list(data), "BYTES", shape, item.name)
+    return from_array(np.array(data), item.datatype, shape, item.name)
 
 
 def _written(answer: InferAnswer, typed: bool) -> Any:

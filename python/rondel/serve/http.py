@@ -67,12 +67,32 @@ class _Guard:
         await self._app(scope, receive, send)
 
 
-def _json(said: Any, status: int = 200) -> Response:
-    return Response(rendered(said), status, media_type="application/json")
+class _Unread(Refusal):
+    """A request that is refused while its body may still be coming."""
+
+
+#: Seconds of silence after which a body that is refused is taken to be all that comes.
+_SILENCE = 2.0
+
+
+class _Early(Response):
+    """An answer that does not wait for the rest of the body. Its connection does: a client that sends while it is closed has no answer."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        await send({"type": "http.response.body", "body": self.body, "more_body": True})
+        with contextlib.suppress(asyncio.TimeoutError, asyncio.CancelledError):  # cancelled at the end of the grace: the answer is out
+            while (await asyncio.wait_for(receive(), _SILENCE)).get("more_body"):
+                pass
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _json(said: Any, status: int = 200, kind: type[Response] = Response) -> Response:
+    return kind(rendered(said), status, media_type="application/json")
 
 
 def _refused(refusal: Refusal) -> Response:
-    answer = _json({"error": str(refusal)}, refusal.status)
+    answer = _json({"error": str(refusal)}, refusal.status, _Early if isinstance(refusal, _Unread) else Response)
     if refusal.retry_after is not None:
         answer.headers["Retry-After"] = str(refusal.retry_after)
     if refusal.status == 401:
@@ -143,13 +163,15 @@ class _WhileConnected:
 
 
 async def _body(request: Request, most: int) -> bytes:
-    """The body, unpacked. Refused as soon as it is larger than allowed."""
-    too_large = Refusal(f"the request has more than {most} bytes; --max-request-bytes allows more", 413, "RESOURCE_EXHAUSTED")
+    """The body, unpacked. Refused as soon as it is known to be larger than allowed: by its header, if that says so."""
+    too_large = f"the request has more than {most} bytes; --max-request-bytes allows more", 413, "RESOURCE_EXHAUSTED"
+    if _declared_length(request) > most:
+        raise _Unread(*too_large)
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
         if size > most:
-            raise too_large
+            raise _Unread(*too_large)
         parts.append(part)
     body = parts[0] if len(parts) == 1 else b"".join(parts)
     encoding = request.headers.get("content-encoding", "identity").lower()
@@ -163,12 +185,20 @@ async def _body(request: Request, most: int) -> bytes:
     except zlib.error as error:
         raise bad_request(f"the body is no {encoding}: {error}") from None
     if len(found) > most:
-        raise too_large
+        raise Refusal(*too_large)
     if not unpack.eof:
         raise bad_request(f"the body is cut off: its {encoding} has no end")
     if unpack.unused_data:
         raise bad_request(f"{len(unpack.unused_data)} bytes go on behind the end of the body's {encoding}")
     return found
+
+
+def _declared_length(request: Request) -> int:
+    """What the header says of the body's length; 0: nothing that can be read."""
+    try:
+        return int(request.headers.get("content-length", 0))
+    except ValueError:
+        return 0
 
 
 def _compressed(answer: Response, accepted: str | None) -> Response:

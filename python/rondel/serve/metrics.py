@@ -37,6 +37,11 @@ class Metrics:
             self._models[model] = ModelMetrics(self, model)
         return self._models[model]
 
+    def keep(self, models: set[str]) -> None:
+        """Drops all that Prometheus reads of other models. What their last requests still count is read by nobody."""
+        for model in self._models.keys() - models:
+            self._models.pop(model).leave()
+
     def text(self) -> bytes:
         return prometheus_client.generate_latest(self.registry)
 
@@ -57,13 +62,13 @@ class ModelMetrics:
     """The metrics of a model; a model that replaces another goes on with its."""
 
     def __init__(self, metrics: Metrics, model: str) -> None:
-        self._requests, self._model = metrics.requests, model
+        self._requests, self._model, self._left = metrics.requests, model, False
         self._outcomes: dict[int, Any] = {}
-        self.request_seconds = metrics.request_seconds.labels(model)
-        self.queue_seconds = metrics.queue_seconds.labels(model)
-        self.run_seconds = metrics.run_seconds.labels(model)
-        self.batch_rows = metrics.batch_rows.labels(model)
-        self.waiting, self.sequences, self.ready = (gauge.labels(model) for gauge in (metrics.waiting, metrics.sequences, metrics.ready))
+        self._by_model: list[Any] = [metrics.request_seconds, metrics.queue_seconds, metrics.run_seconds, metrics.batch_rows]
+        self._by_model += [metrics.waiting, metrics.sequences, metrics.ready]
+        self.request_seconds, self.queue_seconds, self.run_seconds, self.batch_rows, self.waiting, self.sequences, self.ready = (
+            metric.labels(model) for metric in self._by_model
+        )
         self.success, self.failure, self.runs = Counted(), Counted(), Counted()
         self.rows = self.last_ms = 0
 
@@ -76,9 +81,18 @@ class ModelMetrics:
             self.rows += done
 
     def answered(self, status: int, seconds: float) -> None:
-        if status not in self._outcomes:
+        if status not in self._outcomes and not self._left:
             self._outcomes[status] = self._requests.labels(self._model, str(status))
-        self._outcomes[status].inc()
+        if status in self._outcomes:
+            self._outcomes[status].inc()
         self.request_seconds.observe(seconds)
         (self.success if status == 200 else self.failure).add(seconds)
         self.last_ms = int(time.time() * 1e3)
+
+    def leave(self) -> None:
+        """Takes its labels out of the registry, for good: it asks for no new ones."""
+        self._left = True
+        for metric in self._by_model:
+            metric.remove(self._model)
+        for status in self._outcomes:
+            self._requests.remove(self._model, str(status))

@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import CallerError
 from .batching import Job, Queue
 from .datatypes import datatype_of, datatype_of_port
-from .engines import Limits, budgets_of, check_given, check_limits, default_inputs, open_session
+from .engines import Limits, budgets_of, check_given, check_limits, declares_scalar, default_inputs, open_session
 from .errors import bad_request, deadline_passed, not_found, refusal_of, stopping
 from .metrics import Metrics
 from .protocol import InferAnswer, InferRequest
@@ -45,12 +45,36 @@ class LoadedModel:
             check_given(session, name, settings)
         self._budgets = budgets_of(settings)
         self.inputs, self.outputs = list(self.session.get_inputs()), list(self.session.get_outputs())
+        if settings.batch == "on":
+            self._check_first_extents()
         self._defaults = {p.name for p in default_inputs(self.session)}
         self.states = checked_states(self.session, settings.states, name)
         self._required = {p.name for p in self.inputs}
         self._types = {p.name: datatype_of_port(p.type) for p in [*self.inputs, *default_inputs(self.session)]}
         self._usual = [p.name for p in self.outputs if p.name not in self.states.values()]
         self._all = [p.name for p in self.outputs]
+        self.file: str | None = None  # that it was read from; None: it was sent, or given
+
+    def _check_first_extents(self) -> None:
+        """Refuses to join requests where an output is declared with another first axis than the rows: cut at rows, it would be wrong answers.
+
+        A symbol that no input has decides nothing: exporters name the extents of outputs anew.
+        """
+        rows = {p.shape[0] for p in self.inputs if p.shape}
+        others = {d for p in self.inputs for d in (p.shape or ())[1:]} - rows
+        for p in self.outputs:
+            first = p.shape[0] if p.shape else None
+            if declares_scalar(self.session, p):
+                why = f"its output '{p.name}' is a scalar"
+            elif isinstance(first, int) or (isinstance(first, str) and first in others):
+                why = f"the first extent of its output '{p.name}' is {first!r}"
+            else:
+                continue
+            symbols = ", ".join(sorted(repr(d) for d in rows if isinstance(d, str))) or "a symbol"
+            raise CallerError(
+                f"model '{self.name}' is told to be batched ('on'), but {why}, however many rows come; expected an extent that is the rows, "
+                f"{symbols}; try 'auto' or 'off', or declare the output as it is"
+            )
 
     def begin(self, metrics: Metrics) -> None:
         self.metrics = metrics.of(self.name)
@@ -239,7 +263,7 @@ def _why_alone(source: Any, settings: ModelSettings) -> str | None:
 def _number(parameters: Mapping[str, Any], name: str) -> int | None:
     value = parameters.get(name)
     if value is not None and (type(value) is not int or not 0 <= value < 2**63):
-        raise bad_request(f"the parameter {name} is {value!r}; expected an integer of 0 or more")
+        raise bad_request(f"the parameter {name} is {value!r:.60}; expected an integer of 0 or more, below 2**63")
     return value
 
 
@@ -346,6 +370,7 @@ class Models:
                     self._reasons[name] = str(error)
                 raise
             self._reasons.pop(name, None)
+            model.file = source if isinstance(source, str) else None
             model.begin(self._metrics)
             old = self._models.get(name)
             self._models[name] = model
@@ -364,6 +389,7 @@ class Models:
             for one in [model, *(m for m in self._retired if m.name == name)]:
                 self._close_later(one)
             model.leave_metrics()
+            self._forget_gone()
             await asyncio.shield(asyncio.gather(*(ends for m, ends in self._closing.items() if m.name == name)))
 
     async def close(self) -> None:
@@ -389,10 +415,18 @@ class Models:
                 self._close_later(model)
 
     def index(self, only_ready: bool = False) -> list[dict[str, str]]:
+        self._forget_gone()
         ready = [{"name": name, "version": VERSION, "state": "READY", "reason": ""} for name in self._models]
-        others = [n for n in dict.fromkeys([*self.known(), *self._reasons]) if n not in self._models]
+        others = [n for n in self.known() if n not in self._models]
         rest = [{"name": n, "version": VERSION, "state": "UNAVAILABLE", "reason": self._reasons.get(n, "not loaded")} for n in others]
         return sorted(ready if only_ready else ready + rest, key=lambda row: row["name"])
+
+    def _forget_gone(self) -> None:
+        """Drops what is kept of models that neither run nor have a file: clients may send any number of names."""
+        kept = {*self._models, *self.known()}
+        for name in self._reasons.keys() - kept:
+            del self._reasons[name]
+        self._metrics.keep(kept)
 
     def _retire(self, model: LoadedModel) -> None:
         if len(model.sequences):
@@ -423,8 +457,17 @@ class Models:
                 raise bad_request(f"a model cannot be named {name!r:.60}; expected letters, digits, '_', '-' and '.'")
             return upload, settings, None
         if path is None and session is None:
-            raise not_found(f"there is no model '{name}' to load; known are {', '.join(self.known()) or 'none'}")
+            raise not_found(f"there is no model '{name}' to load{self._why_nothing(name)}")
         return path, settings, session
+
+    def _why_nothing(self, name: str) -> str:
+        """What an error says of a model without a file: whether it runs."""
+        running = self._models.get(name)
+        if running is None:
+            return f"; known are {', '.join(self.known()) or 'none'}"
+        if running.file is None:
+            return ": it was sent, and has no file; what runs goes on; expected file:1/model.onnx, to send it again"
+        return f": its file is gone, {running.file}; what runs goes on; put the file back, or remove the model"
 
     def _in_repository(self) -> dict[str, str]:
         """The files of the repository by the names of their models: NAME.onnx, or else Triton's NAME/1/model.onnx."""

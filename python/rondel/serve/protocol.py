@@ -52,12 +52,27 @@ def read_request(model: str, version: str, body: Any, json_length: str | None) -
     view = memoryview(body)
     said = _object(parsed(view[:end]), "the request")
     parameters = _object(said.get("parameters", {}), "'parameters'")
+    if any(type(x) is float and abs(x) >= 2**63 for x in parameters.values()):  # orjson makes floats of such integers
+        parameters = _parsed_exactly(view[:end])["parameters"]
     request = InferRequest(model, version, _read_inputs(said.get("inputs"), view[end:]), parameters=parameters)
-    request.id = "" if said.get("id") is None else str(said["id"])
-    request.all_binary = parameters.get("binary_data_output") is True
-    if said.get("outputs"):
+    request.id = _read_id(said.get("id"))
+    request.all_binary = _flag(parameters, "binary_data_output", "the request")
+    if said.get("outputs") not in (None, []):
         request.outputs, request.binary = _read_outputs(said["outputs"])
     return request
+
+
+def _read_id(id: Any) -> str:
+    if id is not None and not isinstance(id, str):
+        raise bad_request(f"'id' is {id!r:.60}; expected text")
+    return id or ""
+
+
+def _flag(parameters: Mapping[str, Any], name: str, what: str) -> bool:
+    value = parameters.get(name, False)
+    if not isinstance(value, bool):
+        raise bad_request(f"{what}: the parameter {name} is {value!r:.60}; expected true or false")
+    return value
 
 
 def parsed(text: Any) -> Any:
@@ -65,7 +80,10 @@ def parsed(text: Any) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
-        pass
+        return _parsed_exactly(text)
+
+
+def _parsed_exactly(text: Any) -> Any:
     try:
         return json.loads(bytes(text))
     except (ValueError, RecursionError) as error:
@@ -86,9 +104,15 @@ def _items(x: Any, what: str) -> list[dict[str, Any]]:
     for k, name in enumerate(names):
         if not isinstance(name, str):
             raise bad_request(f"item {k} of '{what}' has the name {name!r:.60}; expected text")
-        if name in names[:k]:
-            raise bad_request(f"'{what}' has two items named '{name}'")
+    check_names(names, what)
     return found
+
+
+def check_names(names: list[Any], what: str) -> None:
+    """Refuses a name that occurs twice. what: inputs or outputs."""
+    if len(set(names)) < len(names):
+        name = next(n for k, n in enumerate(names) if n in names[:k])
+        raise bad_request(f"'{what}' has two items named '{name}'")
 
 
 def _tensor_parameters(item: dict[str, Any], what: str) -> dict[str, Any]:
@@ -116,6 +140,8 @@ def _read_inputs(said: Any, rest: memoryview) -> dict[str, np.ndarray]:
                 raise bad_request(f"input '{name}' has neither 'data' nor the parameter 'binary_data_size'")
             inputs[name] = from_list(item["data"], datatype, shape, name)
             continue
+        if item.get("data") is not None:
+            raise bad_request(f"input '{name}' has 'data' and the parameter 'binary_data_size'; expected one of them")
         if type(size) is not int or not 0 <= size <= len(rest) - at:
             raise bad_request(f"input '{name}' has binary_data_size {size!r}; {len(rest) - at} bytes are left after the JSON")
         inputs[name] = from_bytes(rest[at : at + size], datatype, shape, name)
@@ -131,7 +157,7 @@ def _read_outputs(said: Any) -> tuple[list[str], dict[str, bool]]:
         names.append(item["name"])
         parameters = _tensor_parameters(item, f"output '{item['name']}'")
         if "binary_data" in parameters:
-            binary[item["name"]] = parameters["binary_data"] is True
+            binary[item["name"]] = _flag(parameters, "binary_data", f"output '{item['name']}'")
     return names, binary
 
 

@@ -73,12 +73,15 @@ def step_of(parameters: Mapping[str, Any]) -> Step | None:
     id = parameters.get("sequence_id", 0)
     if not isinstance(id, (int, str)) or isinstance(id, bool):
         raise bad_request(f"the parameter sequence_id is {id!r}; expected a number or text")
-    if id in (0, ""):
-        return None
-    flags = [parameters.get(name, False) for name in ("sequence_start", "sequence_end")]
-    if not all(isinstance(flag, bool) for flag in flags):
-        raise bad_request(f"the parameters sequence_start and sequence_end are {flags}; expected true or false")
-    return Step(id, *flags)
+    flags = {name: parameters.get(name, False) for name in ("sequence_start", "sequence_end")}
+    if not all(isinstance(flag, bool) for flag in flags.values()):
+        raise bad_request(f"the parameters sequence_start and sequence_end are {list(flags.values())}; expected true or false")
+    if id not in (0, ""):
+        return Step(id, *flags.values())
+    for name, flag in flags.items():
+        if flag:
+            raise bad_request(f"the parameter {name} is true, but sequence_id is {'empty' if id == '' else 'missing or 0'}; expected the sequence's")
+    return None
 
 
 @dataclasses.dataclass

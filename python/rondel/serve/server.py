@@ -139,7 +139,7 @@ class Server:
         stopped = asyncio.Event()
         loop = asyncio.get_running_loop()
         self._stop = lambda: _call_soon(loop, stopped.set)
-        listener = _listen(self._host, self._ports[0])
+        listener = _listen("HTTP", self._host, self._ports[0])
         try:
             rpc, end_streams = await self._start_grpc()
         except BaseException:
@@ -194,6 +194,8 @@ class Server:
         server = grpc.aio.server(options=most)
         end_streams = add_to(server, self.service)
         address = _address(self._host, self._ports[1])
+        if self._ports[1]:
+            _listen("gRPC", self._host, self._ports[1]).close()  # a port that is taken is found here: gRPC writes a log of its own about it
         try:
             port = server.add_secure_port(address, self._tls.for_grpc()) if self._tls else server.add_insecure_port(address)
         except RuntimeError as error:
@@ -279,9 +281,9 @@ def _address(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _listen(what: str, host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
-        raise CallerError(f"HTTP cannot listen at {_address(host, port)}: {error}; try another port, or 0 for a free one") from None
+        raise CallerError(f"{what} cannot listen at {_address(host, port)}: {error}; try another port, or 0 for a free one") from None

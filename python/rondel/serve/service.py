@@ -46,7 +46,7 @@ class Service:
         _check_token_and_folder(token, repository)
         self.metrics = Metrics()
         self.models = Models(self.metrics, _checked_settings(settings), None if repository is None else os.fspath(repository), engine)
-        self._token = None if token is None else f"Bearer {token}".encode()
+        self._token = None if token is None else token.encode()
         self.started = self.stopping = False
         self._sweeper: asyncio.Task[None] | None = None
         for name, (model, own) in _checked_models(models).items():
@@ -133,7 +133,10 @@ class Service:
 
     def check_token(self, authorization: bytes | None) -> None:
         """authorization: the header of that name."""
-        if self._token is not None and not hmac.compare_digest(authorization or b"", self._token):
+        if self._token is None:
+            return
+        scheme, _, given = (authorization or b"").partition(b" ")
+        if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(b" "), self._token):
             raise Refusal("the request lacks the token; expected the header 'Authorization: Bearer TOKEN'", 401, "UNAUTHENTICATED")
 
     def metadata(self) -> dict[str, Any]:
@@ -151,7 +154,7 @@ class Service:
 def _check_token_and_folder(token: Any, repository: Any) -> None:
     if token is not None and not isinstance(token, str):
         raise CallerError(f"token is a {kind_of(token)}; expected a str, or None for none")
-    if token == "":
+    if token is not None and not token.strip():
         raise CallerError("the token is empty; expected text, or None for none")
     if repository is not None and not (isinstance(repository, (str, os.PathLike)) and os.path.isdir(repository)):
         raise CallerError(f"repository is {repository!r:.200}; expected a folder that is there, or None for none")

@@ -16,8 +16,8 @@ BATCHING = ("auto", "on", "off")
 class ModelSettings:
     """How a model is served.
 
-    batch: "auto" joins requests if the model's rows are found not to influence each other, "on" says that they do not, "off"
-        runs each request alone.
+    batch: "auto" joins requests if the model's rows are found not to influence each other, "on" says that they do not (refused if an
+        output's declared first extent says otherwise), "off" runs each request alone.
     max_batch: the most rows of a batch. batch_delay: seconds that a request waits for others, if its batch is not full.
     queue: the most requests that wait; one more is refused (503).
     instances: runs at the same time. threads: threads of one op.

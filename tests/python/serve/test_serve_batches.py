@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from serving import SUM, TANH, Gate, ask, in_parallel, infer, model, tensor, wait_for  # noqa: E402
+from serving import SUM, TANH, Gate, Port, ask, in_parallel, infer, model, tensor, wait_for  # noqa: E402
 
 import rondel  # noqa: E402
 from rondel.serve import ModelSettings, Server, rows  # noqa: E402
@@ -281,6 +281,34 @@ def test_outputs_that_do_not_fit_a_batch_are_computed_alone():
         futures = in_parallel(*(lambda g=g: infer(s.url, "mean", tensor("x", g)) for g in given))
         for k, future in enumerate(futures):
             np.testing.assert_array_equal(future.result(20)[2]["y"], [[k, k]])
+
+
+SUMS = "float[2] y) <int64[1] a = {0}> { y = ReduceSum <keepdims = 0> (x, a) }"
+
+#: Models that are told to keep the rows apart, and declare outputs that have no rows: the body, and what is said of it.
+REFUTED = {
+    "a fixed extent": ("g (float[b,2] x) => (" + SUMS, "the first extent of its output 'y' is 2, however many rows come; expected an extent that is the rows, 'b'"),
+    "another axis": ("g (float[b,k] x) => (float[k] y) <int64[1] a = {0}> { y = ReduceSum <keepdims = 0> (x, a) }", "the first extent of its output 'y' is 'k'"),
+    "a scalar": ("g (float[b,2] x) => (float[b,2] z, float y) { z = Neg (x) y = ReduceSum <keepdims = 0> (x) }", "its output 'y' is a scalar"),
+}
+
+
+@pytest.mark.parametrize("name", REFUTED)
+def test_what_is_said_of_rows_is_refused_where_the_outputs_say_otherwise(name):
+    text, reason = REFUTED[name]
+    with pytest.raises(rondel.CallerError, match=f"model 'one' is told to be batched.*{reason}"):
+        Server({"one": (model(text), ModelSettings(batch="on"))}, http_port=0, grpc_port=None).start()
+    with Server({"one": model(text)}, http_port=0, grpc_port=None) as s:
+        assert not s.service.models.find("one").batches
+
+
+@pytest.mark.parametrize("shape", [["b", 2], ["k", 2], [None, 2], None, []])
+def test_what_is_said_of_rows_is_believed_where_the_outputs_leave_it_open(shape):
+    """Exporters name the extents of outputs anew; onnxruntime's [] may also be a tensor of unknown rank."""
+    gate = Gate()
+    gate.get_outputs = lambda: [Port("y", shape)]
+    with served(gate) as s:
+        assert s.service.models.find("gate").batches
 
 
 def test_what_is_told_about_batches():

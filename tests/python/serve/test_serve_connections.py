@@ -83,6 +83,25 @@ def test_what_waits_leaves_the_queue_with_its_client_and_no_other():
         stays.close()
 
 
+@pytest.mark.parametrize("header", ["", "Connection: close\r\n", "Expect: 100-continue\r\n"])
+@pytest.mark.parametrize("path", ["models/tanh/infer", "repository/models/tanh/load"])
+def test_a_body_that_is_too_large_is_refused_by_its_header(path, header):
+    with Server({"tanh": TANH}, http_port=0, grpc_port=None, max_request_bytes=1 << 20) as s:
+        host, port = s.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as connection:
+            connection.sendall(f"POST /v2/{path} HTTP/1.1\r\nHost: {host}\r\n{header}Content-Length: 5000000\r\n\r\n".encode())
+            answer = http.client.HTTPResponse(connection)
+            answer.begin()
+            assert answer.status == 413 and b"--max-request-bytes allows more" in answer.read()
+
+
+def test_a_client_that_sends_all_of_a_body_that_is_too_large_has_its_answer():
+    """urllib reads nothing before it has sent all, and asks for the connection's end."""
+    with Server({"tanh": TANH}, http_port=0, grpc_port=None, max_request_bytes=1 << 20) as s:
+        for _ in range(20):
+            assert ask(s.url, "/v2/models/tanh/infer", bytes(5_000_000))[0] == 413
+
+
 def test_a_step_of_a_sequence_whose_client_hangs_up_leaves_the_state():
     with Server({"sum": (SUM, ModelSettings(batch="on", batch_delay=0.5))}, http_port=0, grpc_port=None) as s:
         assert infer(s.url, "sum", tensor("x", [[1, 2]]), sequence_id=3, sequence_start=True)[0] == 200

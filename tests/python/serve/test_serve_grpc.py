@@ -157,10 +157,14 @@ def test_refusals(stub, client):
     code, text = status(lambda: stub.ModelInfer(request(model_name="tanh")))
     assert code == grpc.StatusCode.INVALID_ARGUMENT and "lacks the inputs x" in text
     item = request.InferInputTensor(name="x", datatype="FP32", shape=[1, 4])
+    typed = request.InferInputTensor(name="x", datatype="FP32", shape=[1, 4], contents={"fp32_contents": [0] * 4, "fp64_contents": [1] * 4})
+    wanted = request.InferRequestedOutputTensor(name="y")
     for wrong, expected in [
         (request(model_name="tanh", inputs=[item], raw_input_contents=[b"1"]), "has 1 bytes; expected 16"),
         (request(model_name="tanh", inputs=[item], raw_input_contents=[b"", b""]), "1 inputs and 2 raw_input_contents"),
-        (request(model_name="tanh", inputs=[item, item]), "input 'x'"),
+        (request(model_name="tanh", inputs=[item, item]), "'inputs' has two items named 'x'"),
+        (request(model_name="tanh", inputs=[item], raw_input_contents=[bytes(16)], outputs=[wanted, wanted]), "'outputs' has two items named 'y'"),
+        (request(model_name="tanh", inputs=[typed]), "input 'x' is of FP32 and has fp64_contents; expected fp32_contents alone"),
         (request(model_name="tanh", inputs=[request.InferInputTensor(name="x", datatype="FP32", shape=[2**62, 2**62, 0])], raw_input_contents=[b""]), "2**60"),
         (request(model_name="tanh", inputs=[request.InferInputTensor(name="x", datatype="FP16", shape=[1])]), "expected raw_input_contents"),
     ]:

@@ -117,8 +117,8 @@ def test_nan_of_every_float_is_not_null(server):
 
 @pytest.mark.parametrize("datatype, data", [("UINT64", [1, 2**63]), ("UINT64", [[2**64 - 1], [0]]), ("FP16", [65504]), ("FP32", [3e38]), ("FP64", [1e300, np.inf])])
 def test_numbers_that_a_datatype_holds(datatype, data):
-    found = from_list(data, datatype, (len(data),), "x")
-    assert found.tolist() == pytest.approx(np.ravel(np.array(data, object)).tolist(), rel=1e-6) and datatype_of(found, "x") == datatype
+    found = from_list(data, datatype, np.shape(data), "x")
+    assert np.ravel(found).tolist() == pytest.approx(np.ravel(np.array(data, object)).tolist(), rel=1e-6) and datatype_of(found, "x") == datatype
 
 
 @pytest.mark.parametrize("datatype, data", [
@@ -128,6 +128,36 @@ def test_numbers_that_a_datatype_holds(datatype, data):
 def test_numbers_that_a_datatype_does_not_hold(datatype, data):
     with pytest.raises(rondel.serve.errors.Refusal, match="input 'x'"):
         from_list(data, datatype, (len(data),), "x")
+
+
+@pytest.mark.parametrize("datatype, data, expected", [
+    ("INT32", [7, True], "true or false; expected integers"), ("FP32", [0.5, True], "true or false; expected integers or floats"),
+    ("BOOL", [True, 1], "integers; expected true or false"), ("INT32", [1, 2.0], "floats; expected integers"), ("FP32", [1, None], "null"),
+    ("UINT64", [1, [2]], "lists"), ("FP32", [1, {}], "objects"),
+])  # fmt: skip
+def test_data_of_another_kind(datatype, data, expected):
+    with pytest.raises(rondel.serve.errors.Refusal, match=f"input 'x' .*: its data hold {expected}"):
+        from_list(data, datatype, (2,), "x")
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 2, 1), (2, 0, 3), (1,), (2, 1, 2)])
+@pytest.mark.parametrize("datatype", ["INT32", "BYTES"])
+def test_data_are_flat_or_nested_as_the_shape_is(datatype, shape):
+    array = np.arange(np.prod(shape)).astype(str if datatype == "BYTES" else np.int32).reshape(shape)
+    for data in (array.tolist(), array.reshape(-1).tolist()):
+        found = from_list(data, datatype, shape, "x")
+        assert found.shape == shape and found.tolist() == array.tolist()
+
+
+@pytest.mark.parametrize("shape, data", [
+    ((2, 3), [[1, 2], [3, 4], [5, 6]]), ((4,), [[1, 2], [3, 4]]), ((2, 2), [[[1], [2]], [[3], [4]]]), ((2, 2), [[1, 2], [3]]), ((2, 1), [[1], 2]), ((), [[1]]),
+])  # fmt: skip
+@pytest.mark.parametrize("datatype", ["INT32", "BYTES"])
+def test_data_that_are_nested_otherwise(datatype, shape, data):
+    if datatype == "BYTES":
+        data = json.loads(re.sub("[0-9]", '"a"', json.dumps(data)))
+    with pytest.raises(rondel.serve.errors.Refusal, match="input 'x' has data that are nested otherwise than its shape"):
+        from_list(data, datatype, shape, "x")
 
 
 def test_bytes_of_bool_are_0_or_1():
@@ -185,12 +215,18 @@ REFUSED = {
     "no data": ({"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 4]}]}, "neither 'data' nor"),
     "bytes": ({"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 4], "parameters": {"binary_data_size": 16}}]}, "0 bytes are left"),
     "rank": ({"inputs": [tensor("x", np.zeros(4))]}, "x"),
+    "data and bytes": ({"inputs": [{**X, "parameters": {"binary_data_size": 0}}]}, "input 'x' has 'data' and the parameter 'binary_data_size'"),
+    "id": ({"inputs": [X], "id": 7}, "'id' is 7; expected text"),
+    "outputs are no list": ({"inputs": [X], "outputs": 0}, "'outputs' is 0; expected a list"),
+    "bytes of an output": ({"inputs": [X], "outputs": [{"name": "y", "parameters": {"binary_data": 1}}]}, "output 'y': the parameter binary_data is 1; expected true or false"),
+    "bytes of outputs": ({"inputs": [X], "parameters": {"binary_data_output": "true"}}, "the parameter binary_data_output is 'true'; expected true or false"),
     "output": ({"inputs": [X], "outputs": [{"name": "z"}]}, "has no output 'z'; the outputs are y"),
     "classes": ({"inputs": [X], "outputs": [{"name": "y", "parameters": {"classification": 2}}]}, "'classification' is not served"),
     "shared input": ({"inputs": [{**X, "parameters": SHARED}]}, "input 'x': the extension 'shared_memory' is not served"),
     "shared output": ({"inputs": [X], "outputs": [{"name": "y", "parameters": SHARED}]}, "output 'y': the extension 'shared_memory' is not served"),
     "timeout": ({"inputs": [X], "parameters": {"timeout": -1}}, "expected an integer of 0 or more"),
     "seed": ({"inputs": [X], "parameters": {"seed": -1}}, "the parameter seed is -1; expected an integer of 0 or more"),
+    "large seed": ({"inputs": [X], "parameters": {"seed": 2**64 + 1}}, "the parameter seed is 18446744073709551617; expected an integer of 0 or more, below 2**63"),
     "half a character": ({"inputs": [X, {**X, "name": "\ud83d"}]}, "has no input '\ud83d'"),
     "sequence": ({"inputs": [X], "parameters": {"sequence_id": 5, "sequence_start": True}}, "carries no states"),
 }
@@ -254,7 +290,7 @@ def test_a_shape_that_is_no_arrays_although_it_is_empty(server, datatype):
     assert status == 400 and "product is less than 2**60" in json.loads(answer)["error"]
 
 
-@pytest.mark.parametrize("id, said", [(None, None), (7, "7"), ("\ud83d", "\ud83d")])
+@pytest.mark.parametrize("id, said", [(None, None), ("", None), ("7", "7"), ("\ud83d", "\ud83d")])
 def test_the_id_of_an_answer(server, id, said):
     status, _, answer = ask(server.url, "/v2/models/tanh/infer", {"inputs": [X], "id": id})
     assert status == 200 and json.loads(answer).get("id") == said
@@ -351,6 +387,8 @@ def test_token():
             assert c.infer("tanh", given, headers={"Authorization": "Bearer s3cret"}).as_numpy("y").shape == (1, 4)
             with pytest.raises(InferenceServerException, match="lacks the token"):
                 c.infer("tanh", given)
+        for scheme, status in (("bearer", 200), ("BEARER", 200), ("Bearer ", 200), ("Basic", 401), ("", 401)):
+            assert ask(s.url, "/v2", headers={"Authorization": f"{scheme} s3cret"})[0] == status, "the scheme's name has no case"
 
 
 @pytest.mark.parametrize("headers, expected", [

@@ -69,6 +69,16 @@ def test_the_repository(server, folder):
     assert ask(server.url, "/v2/repository/models/new/unload", b"")[0] == 404
 
 
+def test_a_file_that_is_gone_while_its_model_runs(server, folder):
+    onnx.save(scale(5), folder / "gone.onnx")
+    assert ask(server.url, "/v2/repository/models/gone/load", b"")[0] == 200
+    (folder / "gone.onnx").unlink()
+    status, _, answer = ask(server.url, "/v2/repository/models/gone/load", b"")
+    assert status == 404 and "there is no model 'gone' to load: its file is gone, " in json.loads(answer)["error"] and b"gone.onnx; what runs goes on" in answer
+    assert infer(server.url, "gone", tensor("x", ONE))[2]["y"].tolist() == [[5, 5]] and index(server)["gone"]["state"] == "READY"
+    assert ask(server.url, "/v2/repository/models/gone/unload", b"")[0] == 200 and "gone" not in index(server)
+
+
 def test_files_of_the_repository_that_are_left_out_are_named(tmp_path, caplog):
     onnx.save(scale(1), tmp_path / "a b.onnx")
     (tmp_path / "later" / "2").mkdir(parents=True)
@@ -620,7 +630,10 @@ def test_the_command_serves_files_by_name(tmp_path):
         (("m.onnx", "--tls-cert", "c.pem"), 2, "--tls-cert and --tls-key: expected both, or neither"),
         (("m.onnx", "--tls-cert", "c.pem", "--tls-key", "k.pem"), 1, "the certificate c.pem with the key k.pem cannot be used"),
         (("m.onnx", "--repository", "nowhere"), 2, "no such folder"),
-        (("m.onnx", "--token-file", "nowhere"), 1, "--token-file nowhere: it cannot be read: No such file"),
+        (("m.onnx", "--token-file", "nowhere"), 2, "--token-file nowhere: it cannot be read: No such file"),
+        (("m.onnx", "--token-file", os.devnull), 2, f"--token-file {os.devnull}: the file is empty; expected the token"),
+        (("m.onnx", "--state", "q:x=y"), 2, "--state q:x=y: there is no model 'q' on the command line; there are m"),
+        (("m.onnx", "n.onnx", "--state", "q:x=y"), 2, "there is no model 'q' on the command line; there are m, n"),
     ],
 )
 def test_a_wrong_command_line(arguments, code, expected, capsys, monkeypatch, tmp_path):
@@ -632,6 +645,30 @@ def test_a_wrong_command_line(arguments, code, expected, capsys, monkeypatch, tm
     except SystemExit as end:
         got = end.code
     assert got == code and expected in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["x:0", "onnx::Add_1", "x"])
+def test_states_of_inputs_whose_names_have_colons(name):
+    from rondel_cli import serve
+
+    assert serve._states([f"{name}=y:0"], {"m": "m.onnx"}) == serve._states([f"m:{name}=y:0"], {"m": "m.onnx"}) == {"m": {name: "y:0"}}
+
+
+@pytest.mark.parametrize("token", ["", " \n"])
+def test_an_empty_token_is_no_token(token, capsys, monkeypatch, tmp_path):
+    from rondel_cli import main
+
+    monkeypatch.setenv("RONDEL_SERVE_TOKEN", token)
+    monkeypatch.chdir(tmp_path)
+    assert main.main(["serve", "m.onnx", "--port", "0", "--grpc-port", "0"]) == 2
+    assert "RONDEL_SERVE_TOKEN is empty; expected the token, or no such variable" in capsys.readouterr().err
+
+
+def test_a_port_of_grpc_that_is_taken(capfd):
+    with Server({"tanh": TANH}, http_port=0, grpc_port=0) as s:
+        with pytest.raises(rondel.CallerError, match="gRPC cannot listen at 127.0.0.1:.*Address already in use.*try another port"):
+            Server({"tanh": TANH}, http_port=0, grpc_port=int(s.grpc_url.rpartition(":")[2])).start()
+    assert capfd.readouterr().err == "", "gRPC would write a log of its own"
 
 
 def test_the_extra_is_named_if_it_is_missing():

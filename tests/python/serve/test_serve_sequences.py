@@ -87,9 +87,22 @@ def test_without_a_sequence_the_states_are_inputs(server):
 
 
 def test_bad_parameters(server):
-    for wrong in ({"sequence_id": 1.5}, {"sequence_id": True}, {"sequence_id": 1, "sequence_start": 1}):
-        status, _, error = infer(server.url, "sum", tensor("x", [[1, 1]]), **wrong)
+    wrong = [{"sequence_id": 1.5}, {"sequence_id": True}, {"sequence_id": 1, "sequence_start": 1}, {"sequence_end": "yes"}]
+    for parameters in wrong:
+        status, _, error = infer(server.url, "sum", tensor("x", [[1, 1]]), **parameters)
         assert status == 400 and "sequence_" in error
+
+
+def test_a_step_without_a_sequence(server):
+    both = [tensor(name, [[1, 1]]) for name in ("x", "state")]
+    for parameters, expected in [
+        ({"sequence_start": True}, "the parameter sequence_start is true, but sequence_id is missing or 0; expected the sequence's"),
+        ({"sequence_end": True, "sequence_id": 0}, "the parameter sequence_end is true, but sequence_id is missing or 0"),
+        ({"sequence_start": True, "sequence_id": ""}, "but sequence_id is empty"),
+    ]:
+        status, _, error = infer(server.url, "sum", *both, **parameters)
+        assert status == 400 and expected in error
+    assert infer(server.url, "sum", *both, sequence_id=0, sequence_start=False, sequence_end=False)[0] == 200, "as Triton's clients have it"
 
 
 def test_many_sequences_at_once_are_batched_and_stay_apart(server):

@@ -11,10 +11,10 @@ pytest.importorskip("fastapi")
 tritonhttp = pytest.importorskip("tritonclient.http")
 tritongrpc = pytest.importorskip("tritonclient.grpc")
 
-from serving import TANH, TRIPS, ask, infer, model, tensor  # noqa: E402
+from serving import TANH, TRIPS, Gate, ask, in_parallel, infer, model, tensor, wait_for  # noqa: E402
 from tritonclient.utils import InferenceServerException  # noqa: E402
 
-from rondel.serve import ModelSettings, Server  # noqa: E402
+from rondel.serve import ModelSettings, Server, models  # noqa: E402
 
 ONE = [[1, 1]]
 
@@ -65,11 +65,46 @@ def test_a_new_model_comes_and_goes(server, client):
     assert scaled(server, "new") == 3 and states(server)["new"] == "READY"
     client.load_model("new", config="{}", files=files(scale(4)))
     assert scaled(server, "new") == 4
-    with pytest.raises(InferenceServerException, match="there is no model 'new' to load"):
+    with pytest.raises(InferenceServerException, match="there is no model 'new' to load: it was sent, and has no file; what runs goes on"):
         client.load_model("new")
     assert scaled(server, "new") == 4
     client.unload_model("new")
     assert "new" not in states(server), "it has no file to be loaded from"
+
+
+def families(server, name):
+    return sum(f'model="{name}"'.encode() in line for line in ask(server.url, "/metrics")[2].splitlines())
+
+
+def test_metrics_forget_what_the_index_forgets(server, client, folder):
+    client.load_model("passing", files=files(scale(3)))
+    assert scaled(server, "passing") == 3 and families(server, "passing") > 20
+    client.unload_model("passing")
+    assert families(server, "passing") == 0
+    onnx.save(scale(1), folder / "leaving.onnx")
+    client.load_model("leaving")
+    client.unload_model("leaving")
+    assert states(server)["leaving"] == "UNAVAILABLE" and families(server, "leaving") > 20, "it has a file to be loaded from"
+    (folder / "leaving.onnx").unlink()
+    assert "leaving" not in states(server) and families(server, "leaving") == 0
+
+
+def test_requests_under_way_do_not_bring_back_the_metrics_of_a_model_that_is_gone(server, client, monkeypatch):
+    gate = Gate()
+    monkeypatch.setattr(models, "open_session", lambda *_: gate)
+    client.load_model("passing", files=files(scale(3)))
+    asked = in_parallel(*(lambda x=x: infer(server.url, "passing", tensor("x", [[x, x]]))[0] for x in (1, -1)))
+    wait_for(lambda: server.service.models.find("passing").under_way == 2)
+    (removed,) = in_parallel(lambda: ask(server.url, "/v2/repository/models/passing/unload", b"")[0])
+    wait_for(lambda: "passing" not in states(server))
+    assert families(server, "passing") == 0
+    gate.open.set()
+    assert [f.result(20) for f in asked] == [200, 500] and removed.result(20) == 200 and families(server, "passing") == 0
+    monkeypatch.undo()
+    client.load_model("passing", files=files(scale(3)))
+    assert scaled(server, "passing") == 3
+    assert b'rondel_requests_total{model="passing",outcome="200"} 1.0' in ask(server.url, "/metrics")[2], "it counts anew"
+    client.unload_model("passing")
 
 
 def test_an_upload_replaces_a_file_until_that_is_loaded_again(server, client):

@@ -112,7 +112,11 @@ def _shapes(texts):
         name, equals, extents = text.rpartition("=")
         if not equals or not name:
             raise UsageError(f"--shape {text}: expected INPUT=EXTENTS, such as x=1,80,?")
-        shapes[name] = [_extent(text, e.strip()) for e in extents.strip("[]").split(",") if e.strip()]
+        if name in shapes:
+            raise UsageError(f"--shape {text:.100}: the shape of '{name}' is given twice; a --shape of its own makes another combination")
+        extents = extents.strip()
+        within = extents[1:-1] if extents.startswith("[") and extents.endswith("]") else extents
+        shapes[name] = [_extent(text, e.strip()) for e in within.split(",")] if within.strip() else []
     return shapes
 
 

@@ -54,7 +54,7 @@ def act(options):
     if options.deadline is not None:
         raise UsageError("--deadline: expected `rondel deepx serve --deadline SECONDS`")
     dumps = _dumps(options.dump)
-    require_all_writable([(path, option) for path, _, option in dumps] + ([(options.onnx, f"--onnx {options.onnx}")] if options.onnx else []))
+    require_all_writable([(path, option) for path, _, option in dumps] + ([(options.onnx, f"--onnx {options.onnx}")] if options.onnx else []), options.program)
     recorded = Recorded(Folder(options.folder, options.max_memory)) if options.onnx and options.folder else None
     session = make_session(options, recorded or options.folder)
     on_line = recorded and recorded.on_line

@@ -84,11 +84,17 @@ def read_feeds(session, texts, seed):
     return feeds
 
 
+def _parts(text, ports):
+    """The name of an input, "=" and what it is given. A name of the model may hold "=", too."""
+    named = max((name for name in ports if text.startswith(f"{name}=")), key=len, default=None)
+    return text.partition("=") if named is None else (named, "=", text[len(named) + 1 :])
+
+
 def _given_feeds(session, texts, rng):
     ports = {port.name: port for port in [*session.get_inputs(), *session.get_overridable_initializers()]}
     feeds = {}
     for text in texts:
-        name, equals, what = text.partition("=")
+        name, equals, what = _parts(text, ports)
         if not equals and text.endswith(".npz"):
             name, what = "", text
         elif not equals:
@@ -138,11 +144,18 @@ def _example_type(port):
 def literal_tensor(port, name, text):
     """'16000', '1,2,3' or '[[1, 2], [3, 4]]', in the dtype that the model declares. A number is also an input of one element."""
     try:
-        made = _converted(np.array(_numbers(text)), port)
+        made = _converted(_array(_numbers(text)), port)
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise UsageError(f"-i {name}={text:.100}: {error}; expected a file, a number or lists of numbers") from None
     ones = port is not None and port.shape and all(e == 1 or not isinstance(e, int) for e in port.shape)
     return made.reshape([1] * len(port.shape)) if made.ndim == 0 and ones else made
+
+
+def _array(numbers):
+    try:
+        return np.array(numbers)
+    except ValueError:
+        raise ValueError("these are lists of different lengths") from None
 
 
 def _numbers(text):
@@ -175,12 +188,15 @@ def _float(text):
 def _converted(given, port):
     """Numbers in the dtype that the model declares, if it can hold them."""
     if given.dtype == object:
-        raise ValueError("these are not all numbers, or lists of different lengths")
+        large = next((x for x in given.flat if isinstance(x, int) and not isinstance(x, bool)), None)
+        raise ValueError("these are not all numbers" if large is None else f"{large} has more than 64 bits")
     name = element_name(port.type) if port else None
     if name is None:
         return given
     if name == "str":
         return given.astype(str).astype(object)
+    if given.dtype.kind == "U":
+        raise ValueError(f"this is text, for an input of {name}")
     return numbers_as(given, name)
 
 
@@ -197,7 +213,7 @@ def read_file(name, path):
     ending = pathlib.Path(path).suffix
     try:
         if ending == ".npy":
-            return {name: np.load(path)}
+            return {name: _of_npy(path)}
         if ending == ".npz":
             with np.load(path) as archive:
                 return _of_archive(name, path, archive)
@@ -209,8 +225,17 @@ def read_file(name, path):
         return {name or tensor.name: onnx.numpy_helper.to_array(tensor)}
     except rondel.Error:
         raise
+    except OSError as error:
+        raise rondel.CallerError(f"cannot read {path}: {error.strerror or error}") from error
     except Exception as error:  # exceptions of NumPy, zipfile, protobuf and onnx
         raise rondel.CallerError(f"cannot read {path}: {error}") from error
+
+
+def _of_npy(path):
+    with open(path, "rb") as file:
+        if file.read(6) != b"\x93NUMPY":
+            raise ValueError("it is no .npy file: numpy.save did not write it")
+    return np.load(path)
 
 
 def _of_archive(name, path, archive):

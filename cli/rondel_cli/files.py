@@ -14,17 +14,21 @@ from rondel.replacing import identity, is_special, replacing, replacing_together
 from .exit_codes import UsageError
 
 
-def require_all_writable(files):
-    """Raises CallerError, before the work, if one of the files cannot be written; UsageError, if two of them are one file.
+def require_all_writable(files, read=None):
+    """Raises CallerError, before the work, if one of the files cannot be written; UsageError, if two of them are one file, or one is what
+    the command reads.
 
     files: [(path, the option that requests the file, or "")]. A device or a pipe, which takes what is written one after another, may be
-    there twice.
+    there twice. read: the path of what the command reads.
     """
     earlier = {}
+    source = None if read is None else identity(read)
     for path, option in files:
         with _errors_of(path, option):
             require_writable(path)
         place = identity(path)
+        if place == source and not is_special(path):
+            raise UsageError(f"{option or path}: this file is what the command reads; give another name")
         if place in earlier and not is_special(path):
             raise UsageError(f"{option or path}: {earlier[place]} writes this file")
         earlier[place] = option or path

@@ -40,7 +40,7 @@ def add_to(commands):
 
 def act(options):
     path = pathlib.Path(options.output)
-    require_all_writable([(path, "")])
+    require_all_writable([(path, "")], options.model)
     data = grad_bytes(
         options.model,
         options.wrt,

@@ -69,7 +69,7 @@ def act(options):
         raise UsageError(f"{options.model} is an ONNX model: rondel run {options.model}")
     pyplot = _pyplot() if options.plot else None
     files = (("--csv", options.csv), ("--plot", options.plot), ("--onnx", options.onnx))
-    require_all_writable([(path, f"{option} {path}") for option, path in files if path])
+    require_all_writable([(path, f"{option} {path}") for option, path in files if path], options.model)
     model = rondel.mdf.load(options.model)
     settings = {
         "steps": options.steps,

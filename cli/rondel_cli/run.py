@@ -81,7 +81,7 @@ def act(options):
         folder.mkdir(parents=True, exist_ok=True)
     write_all(files, {profile: "--profile"} if profile else None)
     print(output_table(outputs))
-    print(f"\nran in {times[0] * 1e3:.2f} ms" + (f", then {len(times) - 1} times more: median {median(times[1:]) * 1e3:.2f} ms" if times[1:] else ""))
+    print(f"\nran in {times[0] * 1e3:.2f} ms" + (f", then {len(times) - 1} more: median {median(times[1:]) * 1e3:.2f} ms" if times[1:] else ""))
     print_written(files)
     return 0
 

@@ -209,7 +209,7 @@ def _of_strings(array, what, expected):
         raise CallerError(f"{what} holds text that is no Unicode: {error}") from None
     if value is not None:
         return value
-    raise CallerError(f"{what} {_wrong_object(items, element_name(expected))}; expected {expected}")
+    raise CallerError(f"{what} {_wrong_object(items, element_name(expected))}; expected {expected or 'numbers'}")
 
 
 def _wrong_object(items, name):

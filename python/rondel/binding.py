@@ -20,6 +20,8 @@ class IOBinding:
     """
 
     def __init__(self, session: Any) -> None:
+        if not hasattr(session, "get_inputs"):
+            raise CallerError(f"IOBinding: session is a {type(session).__name__}; expected an InferenceSession")
         self._session = session
         self._inputs: dict[str, Any] = {}
         self._outputs: dict[str, OrtValue | None] = {}

@@ -10,17 +10,25 @@ class NodeArg:
     """An input or output: its name, type ('tensor(float)') and shape (numbers, names, or None).
 
     As in onnxruntime, a sequence or a map has shape []. An optional has the shape of the tensor it may hold. A tensor of
-    unknown rank has shape None.
+    unknown rank has shape None. Nothing can be set; `shape` is a new list each time.
     """
 
-    name: str
-    type: str
-    shape: list[int | str | None] | None
-
     def __init__(self, info: Any) -> None:
-        self.name = info.name
-        self.type = info.type
-        self.shape = [] if "seq(" in info.type or "map(" in info.type else _shape(info.shape)
+        self._name: str = info.name
+        self._type: str = info.type
+        self._shape = [] if "seq(" in info.type or "map(" in info.type else _shape(info.shape)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def type(self) -> str:
+        return self._type
+
+    @property
+    def shape(self) -> list[int | str | None] | None:
+        return None if self._shape is None else list(self._shape)
 
     def __repr__(self) -> str:
         return f"NodeArg(name='{self.name}', type='{self.type}', shape={self.shape})"

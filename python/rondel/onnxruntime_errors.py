@@ -64,7 +64,8 @@ def name_loading_error(error: Error, source: str | bytes) -> None:
         if isinstance(source, str) and not os.path.isfile(source):
             error.__class__ = NoSuchFile
         else:
-            error.__class__ = InvalidGraph if error.frames else InvalidProtobuf
+            in_the_model = any(place != source for place, _ in error.frames)
+            error.__class__ = InvalidGraph if in_the_model else InvalidProtobuf
 
 
 def name_run_error(error: Error) -> None:

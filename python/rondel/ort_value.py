@@ -209,6 +209,9 @@ class OrtValueVector(list[OrtValue]):
 def copy_tensors(src: Iterable[OrtValue], dst: Iterable[OrtValue], stream: Any = None) -> None:
     """Copies each tensor into the memory of another. stream: None; the CPU has no streams."""
     _no_stream(stream, "copy_tensors")
+    for what, values in (("src", src), ("dst", dst)):
+        if not isinstance(values, Iterable):
+            raise CallerError(f"copy_tensors: {what} is a {type(values).__name__}; expected a list of OrtValues")
     sources, targets = list(src), list(dst)
     if len(sources) != len(targets):
         raise CallerError(f"copy_tensors: {len(sources)} values are copied to {len(targets)}; expected as many")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ def type_text(port: NodeArg) -> str:
 
 def port_text(port: NodeArg) -> str:
     """'x: tensor(float)[N, 3]'"""
-    return f"{port.name}: {type_text(port)}"
+    return printable(f"{port.name}: {type_text(port)}")
 
 
 def short_type(port: NodeArg) -> str:
@@ -30,17 +31,25 @@ def short_type(port: NodeArg) -> str:
 
 def render(header: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[str] = ()) -> str:
     """Rows of strings under a header; columns named in `right` are set flush right."""
-    table = [list(header)] + [[str(cell) for cell in row] for row in rows]
-    widths = [max(len(row[c]) for row in table) for c in range(len(header))]
+    table = [list(header)] + [[printable(str(cell)) for cell in row] for row in rows]
+    widths = [max(_columns(row[c]) for row in table) for c in range(len(header))]
     lines = []
     for row in table:
-        cells = [
-            cell.rjust(width) if name in right else cell.ljust(width)
-            for cell, width, name in zip(row, widths, header)
-        ]
+        blanks = [" " * (width - _columns(cell)) for cell, width in zip(row, widths)]
+        cells = [blank + cell if name in right else cell + blank for cell, blank, name in zip(row, blanks, header)]
         lines.append("  ".join(cells).rstrip())
     lines.insert(1, "  ".join("-" * width for width in widths))
     return "\n".join(lines)
+
+
+def printable(text: str) -> str:
+    """The text with what would control a terminal written as Python escapes it: names of a model may hold anything."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _columns(text: str) -> int:
+    """The columns of a terminal that the text takes."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def human_bytes(count: float) -> str:

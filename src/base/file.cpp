@@ -4,6 +4,8 @@
 #include "base/utf8.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <iterator>
 #include <string_view>
 #include <system_error>
@@ -52,7 +54,7 @@ std::ifstream open_file(const std::filesystem::path& path) {
     fail("cannot read '{}': {}{}", shown.text, why, shown.is_usual ? "" : no_path);
   }
   std::ifstream file(path, std::ios::binary);
-  require(file.good(), "cannot open '{}'", path.string());
+  if (!file.good()) fail("cannot read '{}': {}", path.string(), std::strerror(errno));
   return file;
 }
 

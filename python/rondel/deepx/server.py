@@ -33,6 +33,8 @@ class Server:
         on_print: Callable[[str], Any] | None = None,
         deadline: float | None = 60,
     ) -> None:
+        if not isinstance(session, Session):
+            raise CallerError(f"session is a {type(session).__name__}; expected a rondel.deepx.Session")
         self._session, self._on_print, self._deadline = session, on_print, checked_seconds("deadline", deadline)
         family, place = _resolved(address)
         self._socket = socket.socket(family, socket.SOCK_DGRAM)

@@ -144,7 +144,7 @@ class ControlCaller(calling.Caller):
 
     def _with_bodies_named(self, args, kwargs):
         """(args, kwargs, positions of args) with all bodies in kwargs. A body may be a positional argument, as in MDF."""
-        missing = [name for name in self.graphs if name not in kwargs]
+        missing = [name for name in self.graphs if kwargs.get(name) is None]
         if not missing:
             return args, kwargs, range(len(args))
         places = [k for k, x in enumerate(args) if _is_body(x)]
@@ -177,7 +177,9 @@ class ControlCaller(calling.Caller):
             return _trips(x)
         if isinstance(x, (np.ndarray, np.generic)) or hasattr(x, "__dlpack__"):
             return calling.usual(x, f"{self.op.name}: input '{name}'")
-        return x
+        if x is None or isinstance(x, (Traced, list, tuple)) or numbers.is_number(x):
+            return x
+        return arrays.as_array(x, f"{self.op.name}: input '{name}'", "a tensor")
 
     def _inputs(self, level, values, fed):
         """Inputs as traced values."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import arrays
 from ..errors import CallerError, UnsupportedError
+from ..models import kind_of
 from ..option_checks import checked, number
 from .model import Model, load
 
@@ -66,6 +67,8 @@ class EvaluableGraph:
         if array_format != "numpy":
             raise UnsupportedError(f"array_format is {array_format!r}; expected 'numpy'")
         dt = None if time_increment is None else checked("time_increment", time_increment, ("a number or None", number))
+        if initializer is not None and not isinstance(initializer, Mapping):
+            raise CallerError(f"initializer is a {kind_of(initializer)}; expected a dict of the name of an input port to its value")
         given = dict(self._inbox)
         for port in self._inputs if initializer else ():
             if port.id in initializer:

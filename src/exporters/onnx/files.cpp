@@ -28,8 +28,8 @@ class TemporaryFolder {
   explicit TemporaryFolder(const fs::path& beside) {
     const fs::path parent = beside.has_parent_path() ? beside.parent_path() : fs::path(".");
     std::string pattern = (parent / ".rondel-XXXXXX").string();
-    require(::mkdtemp(pattern.data()) != nullptr, "cannot write to '{}': {}", beside.string(),
-            std::strerror(errno));
+    if (::mkdtemp(pattern.data()) == nullptr)
+      fail("cannot write to '{}': {}", beside.string(), std::strerror(errno));
     folder_ = pattern;
   }
   ~TemporaryFolder() {

@@ -1,5 +1,6 @@
 """The command line: what it prints, what it writes, and its exit codes."""
 
+import pathlib
 import shlex
 import subprocess
 import sys
@@ -62,6 +63,15 @@ def test_inspect_with_inputs_says_how_loops_ran_for_them(rondel):
     assert code == 0 and "runs   step by step: node 'u' (Cast) makes text; strings run step by step" in out, out
 
 
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [("9" * 20, f"{'9' * 20} has more than 64 bits"), ('["a"]', "this is text, for an input of f32"), ("[1, [2]]", "these are lists of different lengths"), ("[null]", "these are not all numbers")],
+)
+def test_what_is_wrong_about_numbers_is_said(rondel, what, message):
+    code, _, err = rondel("run", saved(ROOT), "-i", f"x={what}", "-i", "most=4")
+    assert (code, err) == (2, f"rondel: -i x={what}: {message}; expected a file, a number or lists of numbers\n")
+
+
 @pytest.mark.parametrize("what", ["[1, 2", "[1, [2]]", "1.5.2", "[true, 300e999x]"])
 def test_numbers_that_cannot_be_read_are_a_wrong_command_line(rondel, what):
     code, _, err = rondel("run", saved(ROOT), "-i", f"x={what}", "-i", "most=4")
@@ -71,7 +81,33 @@ def test_numbers_that_cannot_be_read_are_a_wrong_command_line(rondel, what):
 @pytest.mark.parametrize("path", ["./missing.npy", "1.npy", "-.pb"])
 def test_a_file_that_is_missing_is_no_number(rondel, path):
     code, out, err = rondel("run", saved(ROOT), "-i", f"x={path}", "-i", "most=4")
-    assert code == 1 and out == "" and f"cannot read {path}: " in err, err
+    assert (code, out, err) == (1, "", f"rondel: cannot read {path}: No such file or directory\n")
+
+
+def test_a_file_that_numpy_did_not_write_says_so(rondel):
+    pathlib.Path("text.npy").write_text("1, 2, 3")
+    code, out, err = rondel("run", saved(ROOT), "-i", "x=text.npy", "-i", "most=4")
+    assert (code, out, err) == (1, "", "rondel: cannot read text.npy: it is no .npy file: numpy.save did not write it\n")
+
+
+def test_the_name_of_an_input_may_hold_an_equals_sign(rondel):
+    source = model("main (float[n] x, float[n] b) => (float[n] y) { y = Sub (x, b) }")
+    source.graph.input[0].name = source.graph.node[0].input[0] = "a=b"
+    source.graph.input[1].name = source.graph.node[0].input[1] = "a"
+    onnx.save(source, "model.onnx")
+    code, out, err = rondel("run", "model.onnx", "-i", "a=b=5", "-i", "a=2")
+    assert code == 0 and "float32[1]  3" in out, err
+
+
+def test_names_that_would_control_the_terminal_are_escaped(rondel):
+    source = model("main (float[n] x) => (float[n] y) { y = Neg (x) }")
+    source.graph.output[0].name = source.graph.node[0].output[0] = "y\n\x1b[31mred"
+    source.graph.input[0].name = source.graph.node[0].input[0] = "\u5165"
+    onnx.save(source, "model.onnx")
+    code, out, err = rondel("run", "model.onnx", "-i", "\u5165=1")
+    assert code == 0 and r"y\n\x1b[31mred" in out and "\x1b" not in out, err
+    code, out, err = rondel("inspect", "model.onnx")
+    assert code == 0 and r"y\n\x1b[31mred: tensor(float)[n]" in out and "\x1b" not in out, err
 
 
 @pytest.mark.parametrize(
@@ -116,6 +152,9 @@ def test_an_archive_that_lacks_an_input_says_what_it_has(rondel):
         (("inspect", "m.onnx", "--ir", "--html", "g.html"), "rondel: --ir and --html: expected one of them"),
         (("inspect", "m.onnx", "--schedule", "-i", "x=1"), "rondel: --schedule: expected no --input beside it"),
         (("compile", "m.onnx", "-o", "m.so", "--shape", "x=\u00b2"), "--shape x=\u00b2: the extent '\u00b2' is no number below 2**63 and no ?"),
+        (("compile", "m.onnx", "-o", "m.so", "--shape", "x=1", "x=2"), "--shape x=2: the shape of 'x' is given twice"),
+        (("compile", "m.onnx", "-o", "m.so", "--shape", "x=4,,2"), "--shape x=4,,2: the extent '' is no number below 2**63 and no ?"),
+        (("compile", "m.onnx", "-o", "m.so", "--shape", "x=]4,2["), "--shape x=]4,2[: the extent ']4' is no number"),
         (("run", "m.onnx", "--repeat", "\u00b2"), "argument --repeat: '\u00b2' is not a number of 1 or more, below 2**63"),
         (("bench", "m.onnx", "--extent", "n=" + "9" * 5000), "is not NAME=N or N, where N is 0 or more"),
     ],

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import stat
 import subprocess
 import sys
@@ -166,6 +167,27 @@ def test_two_outputs_in_one_file_are_a_wrong_command_line(rondel, arguments, wor
     assert files() == ["p.deepx"]
     if arguments[0] == "mdf":
         assert rondel("mdf", STATES, "--csv", "/dev/null", "--onnx", "/dev/null")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("deepx", "p.deepx", "--onnx", "p.deepx"),
+        ("deepx", "p.deepx", "--dump", "w=p.deepx"),
+        ("mdf", "m.json", "--csv", "./m.json"),
+        ("mdf", "m.json", "--onnx", "link"),
+        ("grad", "model.onnx", "--wrt", "x", "-o", "model.onnx"),
+    ],
+)
+def test_what_a_command_reads_is_not_overwritten(rondel, arguments):
+    pathlib.Path("p.deepx").write_text(PROGRAM)
+    shutil.copy(STATES, "m.json")
+    os.symlink("m.json", "link")
+    saved(SQUARE)
+    before = pathlib.Path(arguments[1]).read_bytes()
+    code, out, err = rondel(*arguments)
+    assert (code, out) == (2, "") and err.endswith(": this file is what the command reads; give another name\n"), err
+    assert pathlib.Path(arguments[1]).read_bytes() == before
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")

@@ -175,7 +175,7 @@ def test_of_many_short_trips_some_are_recorded_and_stand_for_the_others(command,
 def test_the_page_of_a_profile(command, tmp_path):
     code, out, err = command("run", saved(STEPS), "-i", "x=[1, 2]", "-i", "most=3", "--profile", "times.html", "--repeat", "2", "-o", "out")
     assert code == 0 and out.endswith("wrote out/y.npy\nwrote times.html\n"), err
-    assert re.search(r"^ran in [\d.]+ ms, then 1 times more: median [\d.]+ ms$", out, re.MULTILINE)
+    assert re.search(r"^ran in [\d.]+ ms, then 1 more: median [\d.]+ ms$", out, re.MULTILINE)
     shown = data_of((tmp_path / "times.html").read_text())
     names = [row[0] for row in shown["dearest"]]
     assert "node 'outer' (Loop)" in names and "node 'u' (Cast)" in names

@@ -335,6 +335,9 @@ def test_the_only_state_by_name_needs_no_list(state):
     "call, text",
     [
         (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, x.astype(np.float32))), "state 0 comes as tensor(double) and leaves as tensor(float)"),
+        (lambda: f.loop(2, True, X, body=None), "'body' is missing; expected loop("),
+        (lambda: f.if_(True, then_branch=None, else_branch=lambda: X), "'then_branch' is missing; expected if_("),
+        (lambda: f.loop(2, True, {}, body=lambda i, go, x: (go, x)), "Loop holds a dict, {}; expected tensor(string)"),
         (lambda: f.loop(2, True, X, body=lambda i, go, x: go), "gives 1 results; expected at least the condition and 1 state"),
         (lambda: f.loop(2, True, X, body=lambda i, go, x: (x, x)), "as its condition; expected a bool"),
         (lambda: f.loop(2, True, X, body=lambda i, go, x: (go, None)), "gives None as result 1"),

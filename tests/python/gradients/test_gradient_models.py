@@ -203,6 +203,7 @@ def test_a_gradient_is_written_in_the_versions_of_the_model_also_of_a_session():
         (dict(wrt=["x"], outputs=["loss", "h", "loss"]), ["outputs names 'loss' twice"]),
         (dict(wrt=["x"], outputs=["t"]), ["'t'", "no output", "'loss'"]),
         (dict(wrt=["x"], seed=["a", "b"]), ["seed has 2 names for 1"]),
+        (dict(wrt=["x"], outputs=["loss", "h"], seed=["a", "a"]), ["seed 'a' is given twice", "another name"]),
         (dict(wrt=["x"], prefix="lo", outputs=["h"], seed=["x"]), ["seed 'x'", "already"]),
         (dict(wrt=["x"], stop_gradient=["no such"]), ["stop_gradient", "'no such'"]),
         (dict(wrt=["x"], outputs=["h"], seed=["loss"]), ["seed 'loss'", "output already"]),

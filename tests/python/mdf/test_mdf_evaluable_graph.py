@@ -102,6 +102,14 @@ def test_a_graph_made_by_a_script_with_values_for_its_ports():
     assert both[0].enodes["cell"].get_output() is not None and source.get_output("gain").tolist() == [0, 0]
 
 
+def test_an_initializer_is_a_dict():
+    graph = Graph(id="g")
+    graph.nodes.append(Node(id="A", output_ports=[OutputPort(id="out", value="1")]))
+    for wrong in (3, "a", [1]):
+        with pytest.raises(rondel.CallerError, match="initializer is a .*; expected a dict of the name of an input port to its value"):
+            rondel.mdf.EvaluableGraph(graph).evaluate(initializer=wrong)
+
+
 def test_conditions():
     def counted():
         graph = Graph(id="g")

@@ -106,6 +106,8 @@ def test_update_in_place_with_what_does_not_fit():
         v.update_inplace(f32(1, 2))
     with refused(rondel.CallerError, "copy_tensors: the data are float32[2]; expected float32[3, 2]"):
         rondel.copy_tensors([value(f32(1, 2))], [v])
+    with refused(rondel.CallerError, "copy_tensors: src is a int; expected a list of OrtValues"):
+        rondel.copy_tensors(3, [v])
     with refused(rondel.CallerError, "copy_tensors: dst holds a ndarray; expected OrtValues"):
         rondel.copy_tensors([v], [X])
     same(v.numpy(), X)

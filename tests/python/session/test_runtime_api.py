@@ -62,6 +62,16 @@ def test_what_a_session_says_of_its_model(ort):
 
 
 @both
+def test_what_a_session_says_of_its_ports_cannot_be_changed(ort):
+    s = ort.InferenceSession(MUL, providers=["CPUExecutionProvider"])
+    shape = s.get_inputs()[0].shape
+    s.get_inputs()[0].shape[0] = 7
+    assert s.get_inputs()[0].shape == shape
+    with pytest.raises(AttributeError):
+        s.get_inputs()[0].name = "q"
+
+
+@both
 @pytest.mark.parametrize("name", ["²", "٣", "03", "9" * 19, "1" * 5000, " 3"])
 def test_a_dimension_called_by_digits_is_a_name(ort, name):
     made = model("main (float[n] x) => (float[n] y) { y = Neg (x) }", opset=13)
@@ -221,6 +231,10 @@ def test_exceptions_have_onnxruntimes_names(ort, tmp_path):
         ort.InferenceSession(str(tmp_path / "nope.onnx"))
     with pytest.raises(inner.InvalidProtobuf):
         ort.InferenceSession(b"\xff\xff\xff")
+    for damaged in (b"no model", Path(MUL).read_bytes()[:-9]):
+        (tmp_path / "damaged.onnx").write_bytes(damaged)
+        with pytest.raises(inner.InvalidProtobuf):
+            ort.InferenceSession(str(tmp_path / "damaged.onnx"))
     with pytest.raises(inner.InvalidGraph):
         ort.InferenceSession(model("main (float[2] x) => (float[2] y) { y = Add (x) }").SerializeToString())
     for names, feeds in ((None, {"X": X.astype(np.float64)}), (None, {"X": X[:2]}), (["Z"], {"X": X}), (None, {"X": X, "Q": X})):

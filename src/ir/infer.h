@@ -3,7 +3,8 @@
 
 namespace rondel::ir {
 
-/// Evaluates a pure node whose inputs are all known and small; the session provides the evaluator.
+/// Evaluates a pure node whose inputs are all known and small. `src/compile` provides the evaluator
+/// (`make_evaluator`).
 using Evaluator =
     std::function<std::vector<Value>(const Graph&, NodeId, std::span<const Tensor* const> inputs)>;
 

@@ -176,9 +176,10 @@ struct OpDef {
 
   /// Inputs whose values the type rule may depend on (Reshape's shape, axes).
   std::vector<std::size_t> value_inputs = {};
-  /// The subset of `value_inputs` whose values are compiled into the program (Pad's pads, axes):
-  /// other values need another program. The rest of `value_inputs` affect the program only through
-  /// the resulting extents.
+  /// The subset of `value_inputs` whose values are compiled into the program (axes, steps): other
+  /// values need another program. Some of them may also be read when the program runs, if they are
+  /// not known before (Pad's pads; `reads` in ops/meaning.h). The rest of `value_inputs` affect the
+  /// program only through the resulting extents.
   std::vector<std::size_t> program_values = {};
   bool reads_extents_only = false;  ///< the program reads no element of any input
   CanFail can_fail = false;

@@ -20,10 +20,9 @@ struct OperandForm {
 
 /// A kernel on parts of buffers. The calls differ from those of `kernel` in these points:
 /// - After the inputs comes one more: a list, i64, of the extents of all inputs and outputs that
-/// are
-///   given, in this order. The values are the beginnings of the views' axes.
+///   are given, in this order. The values are the beginnings of the views' axes.
 /// - Outputs may have any strides of row-major blocks with at least as long axes.
-/// - `workspace` is told the most that each extent may be. If a call needs more, because its own
+/// - `workspace` receives the most that each extent may be. If a call needs more, because its own
 ///   extents are smaller, it takes the memory itself.
 /// `forms`: those of all inputs and outputs of `kernel`.
 std::shared_ptr<const SizedKernel> on_parts(std::shared_ptr<const SizedKernel> kernel,

@@ -52,8 +52,8 @@ enum class Sharing {
   parts,
 };
 
-/// By the first node of a group, why the group is apart from groups whose values it reads: "another
-/// index space than 'z'".
+/// By the first node of a group, why the group is apart from groups whose values it reads: "not
+/// fused with 'z': ...", with the reason.
 using GroupRemarks = std::map<ir::NodeId, std::vector<std::string>>;
 
 /// Partitions the nodes of a region into groups, in an order in which they can run. `constant`

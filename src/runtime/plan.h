@@ -22,7 +22,7 @@
 #include <vector>
 
 /// Plans: flat lists of steps over numbered slots. A plan has no reference to graphs, ops or names.
-/// The session gives each step closures for what it needs to know about them.
+/// `src/compile` gives each step closures for what the step needs to know about them.
 namespace rondel::runtime {
 
 /// Why a run ends early; the value of `Run::stop`.

@@ -25,9 +25,8 @@ using Reg = std::int32_t;
 /// and compared; the builder emits their arithmetic as casts around arithmetic on these types.
 /// Integer arithmetic wraps.
 enum class Op : std::uint8_t {
-  /// imm: the value's bits; for a string 0, which is the empty string; for c128 the bits of the
-  /// real
-  /// part, and the imaginary part is 0.
+  /// imm: the value's bits. For a string it is 0, which is the empty string. For c128 it has the
+  /// bits of the real part, and the imaginary part is 0.
   constant,
   param,   ///< i64 parameter number `id`
   extent,  ///< i64 extent of buffer `id` on axis `imm`
@@ -44,9 +43,8 @@ enum class Op : std::uint8_t {
   trunc,       ///< floats only
   round_even,  ///< to nearest, ties to even; floats only
   /// scale(a, b) = a * 2^b, rounded once; floats only. b is a whole number within twice the range
-  /// of
-  /// exponents; a is of a magnitude within 2^-24 and 2^24, 0 or infinite, or a * 2^b is exact. Or a
-  /// is NaN. For other operands executors may differ.
+  /// of exponents. a has a magnitude between 2^-24 and 2^24, or is 0 or infinite, or a * 2^b is
+  /// exact. Or a is NaN. For other operands executors may differ.
   scale,
   band,
   bor,

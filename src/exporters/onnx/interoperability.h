@@ -15,8 +15,7 @@ namespace rondel::exporters {
 ///   extent 1, as if there were no list, and before opset 13 none can be written. It becomes
 ///   Identity.
 /// - A ConvInteger with a zero point for each channel of w: ONNX Runtime takes one. If all are
-/// equal,
-///   that one is written, or none if it is 0. Else what they take from the convolution is
+///   equal, that one is written, or none if it is 0. Else what they take from the convolution is
 ///   subtracted after it: each times the sum of x in the window.
 /// - A Resize below opset 13: its roi and scales are no optional inputs there, but may be empty.
 bool make_interoperable(ir::Graph&, ir::NodeId, int opset);

@@ -207,8 +207,8 @@ Value strings_of(const rondel_text* texts, const Shape& shape) {
 Value value_of(const rondel_tensor& t, DType expected) {
   if (t.dtype == RONDEL_LEFT_OUT) return Value();
   constexpr int most_axes = 64;
-  require(t.dtype >= 0 && t.dtype < dtype_count, "its dtype is {}; expected {}, that of {}", t.dtype,
-          static_cast<int>(expected), name(expected));
+  require(t.dtype >= 0 && t.dtype < dtype_count, "its dtype is {}; expected {}, that of {}",
+          t.dtype, static_cast<int>(expected), name(expected));
   const auto dtype = static_cast<DType>(t.dtype);
   require(t.rank >= 0 && t.rank <= most_axes, "its rank is {}; expected 0 to {}", t.rank,
           most_axes);

@@ -38,8 +38,15 @@ inline ir::ValueId extent_of(ir::Builder& b, ir::ValueId x, std::int64_t axis) {
 inline void require_in_run(ir::Builder& b, ir::ValueId holds, std::string message) {
   b.add("assertion", {holds}, {{"message", std::move(message)}}, 0);
 }
-/// Asserts the extent of `x` along `axis`, if only the run knows it: the type rule of the op has
-/// checked what it knows.
+/// Asserts the rank of `x`, if only the run knows it: the type rule of the op has checked what it
+/// knows.
+inline void require_rank_in_run(ir::Builder& b, ir::ValueId x, std::int64_t wanted,
+                                std::string message) {
+  if (b.graph().value(x).type.has_rank()) return;
+  const ir::ValueId rank = b("size", {b("shape", {x})});
+  require_in_run(b, b("equal", {rank, b.scalar(wanted)}), std::move(message));
+}
+/// The same for the extent of `x` along `axis`.
 inline void require_extent(ir::Builder& b, ir::ValueId x, std::int64_t axis, std::int64_t wanted,
                            std::string message) {
   const ir::Type& t = b.graph().value(x).type;

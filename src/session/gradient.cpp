@@ -151,7 +151,8 @@ std::vector<ValueId> seeds(Graph& g, std::span<const ValueId> of, const Gradient
   for (std::size_t k = 0; k < of.size(); ++k) {
     const std::string& name = o.seed[k];
     require(!name.empty(), "seed has an empty name");
-    require(std::ranges::count(o.seed, name) == 1, "seed '{}' is given twice; expected another name for each output", name);
+    require(std::ranges::count(o.seed, name) == 1,
+            "seed '{}' is given twice; expected another name for each output", name);
     require(!is_input(g, name), "seed '{}' is the name of an input already", name);
     require(!is_name_of(g.output_names, name), "seed '{}' is the name of an output already", name);
     seeds.push_back(add_input_like_output(g, of[k], name));

@@ -62,7 +62,7 @@ const ir::OpEntry gemm{{
     .inputs = {{"a"}, {"b"}, {"c", ir::InputDef::optional}},
     .attributes = {{"alpha", 1.0}, {"beta", 1.0}, {"transA", 0}, {"transB", 0}},
     .type = gemm_rule,
-    .meaning = composite(gemm_of),
+    .meaning = composite(gemm_of, {0, 1, 2}),
 }};
 
 }  // namespace

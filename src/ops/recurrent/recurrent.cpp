@@ -112,6 +112,7 @@ struct Prepared {
 Prepared prepare(Builder& b, const Node& node, const Recurrence& r) {
   const bool batch_first = node.attributes.i("layout", 0) == 1;
   const auto wide = [&](std::size_t k) { return wide_value(b, node.inputs[k]); };
+  require_rank_in_run(b, node.inputs[0], 3, "x has another rank than 3");
   Prepared p{wide(0), ValueId::none, ValueId::none, ValueId::none, {}, batch_first};
   if (batch_first) p.x = b("transpose", {p.x}, {{"perm", Ints{1, 0, 2}}});
   if (has_input(node, 3)) p.bias = wide(3);
@@ -125,6 +126,7 @@ Prepared prepare(Builder& b, const Node& node, const Recurrence& r) {
     ValueId h = ValueId::none;
     if (has_input(node, static_cast<std::size_t>(at))) {
       h = wide(static_cast<std::size_t>(at));
+      require_rank_in_run(b, h, 3, "an initial state has another rank than 3");
       if (batch_first) h = b("transpose", {h}, {{"perm", Ints{1, 0, 2}}});
       h = with_extent_of(b, h, 1, p.x, 1, {"the initial state", "x"});
     }

@@ -111,7 +111,7 @@ const ir::OpEntry max_unpool{{
     .attributes = {{"pads", Ints{}}, {"strides", Ints{}}},
     .required = {"kernel_shape"},
     .type = max_unpool_rule,
-    .meaning = composite(scattered_maxima),
+    .meaning = composite(scattered_maxima, {0, 1}),
     .value_inputs = {2},
 }};
 

@@ -200,6 +200,11 @@ class Resizing {
   }
   /// Writes the checks of the type rule for scales and sizes that only the run knows.
   void check_lists(std::int64_t count) const {
+    if (crops())
+      require_extent(b_, node_.inputs[ResizeInput::roi], 0, 2 * count,
+                     fmt::format("roi has another number of elements than {}, a start and an end "
+                                 "for each axis",
+                                 2 * count));
     const bool by_sizes = given(ResizeInput::sizes);
     const ValueId list = node_.inputs[by_sizes ? ResizeInput::sizes : ResizeInput::scales];
     if (b_.graph().constant(list) != nullptr) return;

@@ -93,7 +93,8 @@ class TransposedConvolution {
     if (has_input(node_, 2)) {
       Ints after(static_cast<std::size_t>(spatial_));
       std::iota(after.begin(), after.end(), 1);
-      const ValueId bias = wide_value(b_, node_.inputs[2]);
+      const ValueId bias = with_extent_of(b_, wide_value(b_, node_.inputs[2]), 0, y, 1,
+                                          {"the bias", "the result"});
       y = b_("add", {y, after.empty() ? bias : b_("unsqueeze", {bias, b_.integers(after)})});
     }
     return as(b_, y, own_);

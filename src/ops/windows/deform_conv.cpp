@@ -75,8 +75,11 @@ class Deformed {
     const ValueId kernels = reshaped(w_, {groups_, b_("div", {maps, groups_}), rows});
     ValueId y = reshaped(b_("mat_mul", {kernels, columns}),
                          {n_, maps, positions_[0], positions_[1]});
-    if (has_input(node_, 3))
-      y = add(y, b_("unsqueeze", {wide_value(b_, node_.inputs[3]), b_.integers({1, 2})}));
+    if (has_input(node_, 3)) {
+      const ValueId bias = with_extent_of(b_, wide_value(b_, node_.inputs[3]), 0, node_.inputs[1],
+                                          0, {"the bias", "w"});
+      y = add(y, b_("unsqueeze", {bias, b_.integers({1, 2})}));
+    }
     return as(b_, y, dtype_of(b_, node_.inputs[0]));
   }
 

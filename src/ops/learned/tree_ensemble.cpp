@@ -57,7 +57,7 @@ const ir::OpEntry tree_ensemble{{
                  "nodes_falsenodeids", "nodes_featureids", "nodes_modes", "nodes_splits",
                  "nodes_trueleafs", "nodes_truenodeids", "tree_roots"},
     .type = tree_ensemble_rule,
-    .meaning = composite(tree_results),
+    .meaning = composite(tree_results, {0}),
 }};
 
 }  // namespace

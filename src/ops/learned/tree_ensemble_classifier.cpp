@@ -113,7 +113,7 @@ const ir::OpEntry tree_ensemble_classifier{{
     .attributes = old_tree_attributes(
         "class", {{"classlabels_int64s", ir::Ints{}}, {"classlabels_strings", ir::Strings{}}}),
     .type = tree_classifier_rule,
-    .meaning = composite(tree_classified),
+    .meaning = composite(tree_classified, {0}),
 }};
 
 }  // namespace

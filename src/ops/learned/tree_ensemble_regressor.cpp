@@ -38,7 +38,7 @@ const ir::OpEntry tree_ensemble_regressor{{
     .attributes = old_tree_attributes(
         "target", {{"aggregate_function", "SUM"}, {"n_targets", std::int64_t{1}}}),
     .type = tree_regressor_rule,
-    .meaning = composite(tree_regressed),
+    .meaning = composite(tree_regressed, {0}),
 }};
 
 }  // namespace

@@ -28,9 +28,10 @@ const ir::OpEntry adagrad{{
     .outputs = {"tensors"},
     .attributes = {{"decay_factor", 0.0}, {"epsilon", 1e-6F}, {"norm_coefficient", 0.0}},
     .type = [](ir::TypeContext& c) { optimizer_rule(c, 1); },
-    .meaning = composite([](ir::Builder& b, const ir::Node& n) {
-      return optimizer_update(b, n, adagrad_optimizer);
-    }),
+    .meaning = composite_when(has_all_ranks,
+                              [](ir::Builder& b, const ir::Node& n) {
+                                return optimizer_update(b, n, adagrad_optimizer);
+                              }),
 }};
 
 }  // namespace

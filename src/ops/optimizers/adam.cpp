@@ -42,7 +42,8 @@ const ir::OpEntry adam{{
                    {"norm_coefficient", 0.0},
                    {"norm_coefficient_post", 0.0}},
     .type = [](ir::TypeContext& c) { optimizer_rule(c, 2); },
-    .meaning = composite(
+    .meaning = composite_when(
+        has_all_ranks,
         [](ir::Builder& b, const ir::Node& n) { return optimizer_update(b, n, adam_optimizer); }),
 }};
 

@@ -38,9 +38,10 @@ const ir::OpEntry momentum{{
     .outputs = {"tensors"},
     .required = {"alpha", "beta", "mode", "norm_coefficient"},
     .type = momentum_rule,
-    .meaning = composite([](ir::Builder& b, const ir::Node& n) {
-      return optimizer_update(b, n, momentum_optimizer);
-    }),
+    .meaning = composite_when(has_all_ranks,
+                              [](ir::Builder& b, const ir::Node& n) {
+                                return optimizer_update(b, n, momentum_optimizer);
+                              }),
 }};
 
 }  // namespace

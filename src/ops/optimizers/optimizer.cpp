@@ -24,6 +24,10 @@ ValueId Update::regularized(const ir::Attributes& a) const {
   return coefficient == 0 ? g : b("add", {scaled(coefficient, x), g});
 }
 
+bool has_all_ranks(const ir::Graph& g, const ir::Node& node) {
+  return std::ranges::all_of(node.inputs, [&](ValueId v) { return g.value(v).type.has_rank(); });
+}
+
 std::vector<ValueId> optimizer_update(ir::Builder& b, const ir::Node& node, const Optimizer& o) {
   const ir::Attributes& a = node.attributes;
   const ValueId t = as_scalar(b, node.inputs[1]);
@@ -38,7 +42,8 @@ std::vector<ValueId> optimizer_update(ir::Builder& b, const ir::Node& node, cons
     Update u{b, dtype, as(b, rate, dtype), given(0, k), given(1, k), {}};
     for (std::size_t s = 0; s < o.states; ++s) u.states.push_back(given(2 + s, k));
     const std::vector<ValueId> made = o.step(u, a, t);
-    for (std::size_t kind = 0; kind < made.size(); ++kind) results[kind * n + k] = made[kind];
+    for (std::size_t kind = 0; kind < made.size(); ++kind)
+      results[kind * n + k] = in_shape_of(b, made[kind], u.x);
   }
   return results;
 }

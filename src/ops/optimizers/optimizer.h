@@ -34,6 +34,8 @@ struct Optimizer {
   std::function<std::vector<ir::ValueId>(const Update&, const ir::Attributes&, ir::ValueId t)> step;
 };
 
+/// Whether the ranks of all inputs are known, so that the type rule has compared them.
+bool has_all_ranks(const ir::Graph&, const ir::Node&);
 /// The function of the ops' composite meaning.
 std::vector<ir::ValueId> optimizer_update(ir::Builder&, const ir::Node&, const Optimizer&);
 /// The type rule of the ops: each output has the type of the X that it belongs to.

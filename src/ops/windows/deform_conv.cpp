@@ -213,9 +213,9 @@ const ir::OpEntry deform_conv{{
         {{"x"}, {"w"}, {"offset"}, {"b", ir::InputDef::optional}, {"mask", ir::InputDef::optional}},
     .attributes = deform_conv_attributes(),
     .type = floats_only(deform_conv_rule),
-    .meaning = composite([](ir::Builder& b, const ir::Node& n) -> std::vector<ValueId> {
-      return {Deformed(b, n).run()};
-    }),
+    .meaning = composite([](ir::Builder& b, const ir::Node& n)
+                             -> std::vector<ValueId> { return {Deformed(b, n).run()}; },
+                         {3}),
 }};
 
 }  // namespace
